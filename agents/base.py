@@ -1,0 +1,102 @@
+"""What an agent is.
+
+An agent plays `num_runs` independent runs at once. In every round it is asked for its policies
+(`act`) and then shown the losses of all actions (`observe`), always in that order.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from regret_envs.worlds import FloatArray
+
+
+class Agent(ABC):
+    """An online-learning agent: subclass it and write three methods.
+
+    Attributes:
+        reference: the paper that the agent is from.
+        guarantee: its guarantee in a few words.
+    """
+
+    reference: str = ""
+    guarantee: str = ""
+
+    @abstractmethod
+    def reset(
+        self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
+    ) -> None:
+        """Begin `num_runs` runs and forget the ones before.
+
+        Args:
+            num_actions: d.
+            horizon: rounds that will be played, or None if that is unknown.
+            num_runs: independent runs played at once.
+            rng: all randomness of the agent comes from here.
+        """
+
+    @abstractmethod
+    def act(self) -> FloatArray:
+        """The policies of the round, shape (num_runs, num_actions), rows on the simplex."""
+
+    @abstractmethod
+    def observe(self, losses: FloatArray) -> None:
+        """Take in the losses of every action in the round, shape (num_runs, num_actions)."""
+
+    def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
+        """Why the agent cannot play such a problem, or None if it can (the default).
+
+        A benchmark shows the cell as `n/a` with this reason: it is neither a failure nor a score.
+        """
+        return None
+
+    def as_copy(self, num_copies: int) -> Agent:
+        """An unplayed agent with the same settings, to be one of `num_copies` in a swap-regret reduction.
+
+        The copies share every round's losses between them, copy i receiving π_t(i) ℓ_t, so an agent
+        whose default step size depends on the scale of the losses multiplies it by `num_copies`.
+        """
+        return copy.deepcopy(self)
+
+
+class SingleRunAgent(Agent):
+    """An agent written for one run with 1-D arrays; it is copied for every run.
+
+    Subclasses write `reset_run`, `act_run` and `observe_run`.
+    """
+
+    _runs: list[SingleRunAgent]
+
+    @abstractmethod
+    def reset_run(self, num_actions: int, *, horizon: int | None, rng: np.random.Generator) -> None:
+        """Begin one run; arguments as in `Agent.reset`."""
+
+    @abstractmethod
+    def act_run(self) -> FloatArray:
+        """The policy of the round, shape (num_actions,)."""
+
+    @abstractmethod
+    def observe_run(self, losses: FloatArray) -> None:
+        """Take in the losses of the round, shape (num_actions,)."""
+
+    def reset(
+        self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
+    ) -> None:
+        """Copy the agent for every run, each with a generator of its own."""
+        self._runs = []
+        runs = [copy.deepcopy(self) for _ in range(num_runs)]
+        for run, child in zip(runs, rng.spawn(num_runs), strict=True):
+            run.reset_run(num_actions, horizon=horizon, rng=child)
+        self._runs = runs
+
+    def act(self) -> FloatArray:
+        """Every run's policy, shape (num_runs, num_actions)."""
+        return np.stack([np.asarray(run.act_run(), dtype=np.float64) for run in self._runs])
+
+    def observe(self, losses: FloatArray) -> None:
+        """Hand every run its row of `losses`."""
+        for run, row in zip(self._runs, losses, strict=True):
+            run.observe_run(row)

@@ -1,0 +1,54 @@
+"""Blum–Mansour: no swap regret from no external regret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from regret_envs.agents.base import Agent
+from regret_envs.agents.hedge import Hedge
+from regret_envs.agents.stationary import stationary_distribution
+
+from regret_envs.worlds import FloatArray
+
+
+@dataclass(eq=False)
+class BlumMansour(Agent):
+    """Blum and Mansour's reduction over any agent.
+
+    d copies of an external-regret agent: copy i proposes p_i, the policy is the stationary
+    distribution π = Pπ of P = (p_1 | … | p_d), and copy i is shown π_t(i) ℓ_t. Swap regret is the
+    sum of the copies' external regrets on what they were shown.
+
+    Args:
+        copies: the agent that is copied, `Hedge()` by default. Its default step size is multiplied
+            by d, since the copies share the losses; an explicit step is used as given.
+
+    Guarantee with Hedge copies: SR_T ≤ d ln d / η + (η ρ² / 8) Σ_t Σ_i π_t(i)² for losses of range ρ
+    (Blum and Mansour, "From External to Internal Regret", JMLR 2007, Theorem 5, with the sharper
+    second-order term).
+    """
+
+    copies: Agent = field(default_factory=Hedge)
+
+    reference = "Blum and Mansour 2007"
+    guarantee = "swap regret ≤ Σ_i external regret of copy i"
+
+    def reset(
+        self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
+    ) -> None:
+        """Begin all copies; copy i of run r is row i · num_runs + r of one batch."""
+        self._shape = (num_actions, num_actions, num_runs)
+        self._copies = self.copies.as_copy(num_actions)
+        self._copies.reset(num_actions, horizon=horizon, num_runs=num_actions * num_runs, rng=rng)
+
+    def act(self) -> FloatArray:
+        """The stationary distribution of what the copies propose."""
+        proposals = self._copies.act().T.reshape(self._shape)
+        self._policies = stationary_distribution(proposals)
+        return self._policies.T
+
+    def observe(self, losses: FloatArray) -> None:
+        """Show copy i its share π_t(i) ℓ_t."""
+        shares = losses.T[:, None] * self._policies[None]
+        self._copies.observe(shares.reshape(len(shares), -1).T)

@@ -1,0 +1,298 @@
+"""`simulate`: rounds of many runs at once, and the play that comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, Protocol
+
+import numpy as np
+
+from regret_envs import metrics
+from regret_envs.registry import lookup
+from regret_envs.worlds import Episode, FloatArray, RunSeeds, World, at_least, non_negative
+
+
+class AgentLike(Protocol):
+    """What `simulate` asks of an agent; see `regret_envs.agents.Agent`."""
+
+    def reset(
+        self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
+    ) -> None:
+        """Begin `num_runs` runs."""
+
+    def act(self) -> FloatArray:
+        """Policies, shape (num_runs, num_actions)."""
+        ...
+
+    def observe(self, losses: FloatArray) -> None:
+        """Losses, shape (num_runs, num_actions)."""
+
+
+class PolicyError(ValueError):
+    """An agent's policies are of the wrong shape or off the simplex."""
+
+
+@dataclass(frozen=True)
+class Play:
+    """What `num_runs` runs of play came to, up to round `t`.
+
+    Attributes:
+        t: rounds played.
+        seed: the seed.
+        play_losses: one play–loss matrix Σ_s π_s ℓ_sᵀ a player, arrays (num_runs, d, d).
+        mean_policies: the average policy T⁻¹ Σ_s π_s of every player, arrays (num_runs, d).
+        policies: recorded on request: one array (t, num_runs, d) a player, else None.
+        losses: likewise.
+        earlier: the play up to each earlier round asked for, by round.
+    """
+
+    t: int
+    seed: int
+    play_losses: tuple[FloatArray, ...]
+    mean_policies: tuple[FloatArray, ...]
+    policies: tuple[FloatArray, ...] | None = None
+    losses: tuple[FloatArray, ...] | None = None
+    earlier: dict[int, Play] = field(default_factory=dict)
+    _episode: Episode | None = field(default=None, repr=False)
+
+    @property
+    def num_players(self) -> int:
+        """N."""
+        return len(self.play_losses)
+
+    @property
+    def num_runs(self) -> int:
+        """B."""
+        return len(self.play_losses[0])
+
+    def regret(self, kind: str = "external") -> FloatArray:
+        """Regret, shape (num_players, num_runs), in units of loss.
+
+        Args:
+            kind: "external", "swap" or "internal".
+
+        Raises:
+            UnknownNameError: for another kind.
+        """
+        regret = lookup("regret", kind, metrics.REGRETS)
+        return np.stack([regret(m) for m in self.play_losses])
+
+    def gaps(self) -> metrics.EquilibriumGaps:
+        """CCE, pairwise CE and full-swap gaps of the time-averaged joint play."""
+        return self._gaps
+
+    @cached_property
+    def _gaps(self) -> metrics.EquilibriumGaps:
+        return metrics.EquilibriumGaps(tuple(m / self.t for m in self.play_losses))
+
+    def nash_conv(self) -> FloatArray:
+        """NashConv of the average policies, Σ_n max_a [u_n(a, π̄_{−n}) − u_n(π̄)], shape (num_runs,).
+
+        Raises:
+            ValueError: if the world is not a game.
+        """
+        from regret_envs.games import GameEpisode
+
+        if not isinstance(self._episode, GameEpisode):
+            raise ValueError("NashConv is defined in games; this play was against a stream")
+        return metrics.nash_conv(self._episode.step(self.mean_policies), self.mean_policies)
+
+    def at(self, t: int) -> Play:
+        """The play up to round `t`, one of the `rounds` that `simulate` was asked for, or the last.
+
+        Raises:
+            KeyError: if that round was not asked for.
+        """
+        if t == self.t:
+            return self
+        if t not in self.earlier:
+            raise KeyError(f"round {t} was not recorded; there are {[*self.earlier, self.t]}")
+        return self.earlier[t]
+
+
+Recorded = Literal["policies", "losses"]
+
+
+def simulate(
+    world: World,
+    agents: AgentLike | Sequence[AgentLike],
+    *,
+    horizon: int,
+    num_runs: int = 1,
+    seed: int = 0,
+    first_run: int = 0,
+    starting_loss_scale: float = 0.0,
+    rounds: Iterable[int] = (),
+    record: Recorded | Sequence[Recorded] = (),
+    horizon_known: bool = True,
+    progress: Callable[[int], None] | None = None,
+) -> Play:
+    """Play `horizon` rounds of `num_runs` independent runs.
+
+    Memory is O(num_runs · d²) a player whatever the horizon, unless play is recorded.
+
+    Args:
+        world: a stream (any number of agents face the same losses; an adversary takes one) or a
+            game (one agent a player).
+        agents: one agent, or one a seat.
+        horizon: rounds, T.
+        num_runs: independent runs, B.
+        seed: same seed, same result to the bit.
+        first_run: number of the first run. Run r of a seed faces the same losses in whatever batch.
+        starting_loss_scale: s; every player and run is shown losses drawn from N(0, s² I) in a
+            round 0 that the metrics leave out (self-play from uniform is degenerate where the
+            equilibrium is uniform). 0: no such round.
+        rounds: rounds at which the play so far is kept, for anytime curves (`Play.at`).
+        record: "policies", "losses" or both: kept whole, in memory proportional to the horizon.
+        horizon_known: whether agents are told the horizon.
+        progress: called now and then with the number of rounds played.
+
+    Returns:
+        The play.
+
+    Raises:
+        PolicyError: if policies are of the wrong shape or off the simplex; names the agent, the
+            round and the run.
+        ValueError: if there are not as many agents as players, the same object is given two seats,
+            `horizon` or `num_runs` is below 1, or a round to keep lies outside 1 … horizon.
+    """
+    horizon, num_runs = at_least("horizon", horizon, 1), at_least("num_runs", num_runs, 1)
+    seed, first_run = at_least("seed", seed, 0), at_least("first_run", first_run, 0)
+    non_negative("starting_loss_scale", starting_loss_scale)
+    agents = list(agents) if isinstance(agents, Sequence) else [agents]
+    if len({id(agent) for agent in agents}) < len(agents):
+        raise ValueError("the same agent object is given two seats: give every seat its own")
+    keep = sorted({at_least("a round to keep", t, 1) for t in rounds} | {horizon})
+    if keep[-1] > horizon:
+        raise ValueError(f"round {keep[-1]} was asked to be kept, but the horizon is {horizon}")
+    recorded = {record} if isinstance(record, str) else set(record)
+    for name in recorded:
+        lookup("record", name, {"policies": 0, "losses": 0})
+
+    seeds = RunSeeds(seed, num_runs, first_run)
+    num_actions = world.seats(len(agents))
+    episode = world.start(num_agents=len(agents), horizon=horizon, seeds=seeds)
+    block_rounds = min(max(_BLOCK_CELLS // (max(num_actions) * num_runs), 8), 256)
+    seats = [
+        _Seat(agent, player, d, num_runs, block_rounds)
+        for player, (agent, d) in enumerate(zip(agents, num_actions, strict=True))
+    ]
+    for player, seat in enumerate(seats):
+        seat.reset(horizon if horizon_known else None, seeds.agent(player))
+        if starting_loss_scale:
+            seat.show_starting_losses(seeds.starting_losses(player), starting_loss_scale)
+
+    history = [{name: [np.empty((0, d, num_runs))] for name in recorded} for d in num_actions]
+    earlier: dict[int, Play] = {}
+    t = 0
+    for stop in keep:
+        while t < stop:
+            count = min(block_rounds, stop - t)
+            _play_block(episode, seats, t, count)
+            for seat, blocks in zip(seats, history, strict=True):
+                seat.play_loss.add(seat.policies[:count], seat.losses[:count])
+                seat.policy_sum += seat.policies[:count].sum(0)
+                for name in blocks:
+                    blocks[name].append(getattr(seat, name)[:count].copy())
+            t += count
+            if progress is not None:
+                progress(t)
+        kept: dict[str, tuple[FloatArray, ...]] = {}
+        if t == horizon:
+            kept = {name: tuple(_by_run(blocks[name]) for blocks in history) for name in recorded}
+        earlier[t] = Play(
+            t=t,
+            seed=seed,
+            play_losses=tuple(seat.play_loss.value() for seat in seats),
+            mean_policies=tuple((seat.policy_sum / t).T for seat in seats),
+            policies=kept.get("policies"),
+            losses=kept.get("losses"),
+            earlier=earlier if t == horizon else {},
+            _episode=episode,
+        )
+    return earlier.pop(horizon)
+
+
+_BLOCK_CELLS = 1 << 15
+
+
+def _play_block(episode: Episode, seats: Sequence[_Seat], t: int, count: int) -> None:
+    """Play rounds t + 1 … t + count and check the policies, a block at a time since that is cheaper."""
+    k = 0
+    try:
+        for k in range(count):
+            losses = episode.step([seat.act(k, t) for seat in seats])
+            for seat, loss in zip(seats, losses, strict=True):
+                seat.observe(k, loss)
+    except PolicyError:
+        raise
+    except Exception:
+        # The cause may be an earlier policy of this block that is not checked yet.
+        for seat in seats:
+            seat.check(t, k)
+        raise
+    for seat in seats:
+        seat.check(t, count)
+
+
+def _by_run(blocks: Sequence[FloatArray]) -> FloatArray:
+    """(rounds, d, num_runs) blocks as one array (rounds, num_runs, d)."""
+    return np.concatenate(blocks).transpose(0, 2, 1)
+
+
+class _Seat:
+    """An agent at its seat: asks it, shows it losses, and keeps a block of rounds of its play."""
+
+    def __init__(
+        self, agent: AgentLike, player: int, num_actions: int, num_runs: int, block_rounds: int
+    ) -> None:
+        self.agent = agent
+        self.player = player
+        self.policies = np.empty((block_rounds, num_actions, num_runs))
+        self.losses = np.empty_like(self.policies)
+        self.policy_sum = np.zeros((num_actions, num_runs))
+        self.play_loss = metrics.PlayLossSum(num_actions, num_runs)
+        self._shape = (num_runs, num_actions)
+
+    def reset(self, horizon: int | None, rng: np.random.Generator) -> None:
+        num_runs, num_actions = self._shape
+        self.agent.reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
+
+    def show_starting_losses(self, rngs: Sequence[np.random.Generator], scale: float) -> None:
+        """Round 0: the agent acts to no effect and is shown random losses."""
+        self.agent.act()
+        losses = np.stack([scale * rng.standard_normal(self._shape[1]) for rng in rngs], axis=1)
+        self.agent.observe(losses.T)
+
+    def act(self, k: int, t: int) -> FloatArray:
+        """The agent's policies in round t + k + 1, kept as row k of the block."""
+        policies = np.asarray(self.agent.act())
+        if policies.shape != self._shape:
+            raise PolicyError(
+                f"{self._name} returned policies of shape {policies.shape} in round {t + k + 1}: "
+                f"(num_runs, num_actions) is {self._shape}"
+            )
+        self.policies[k] = policies.T
+        return self.policies[k].T
+
+    def observe(self, k: int, losses: FloatArray) -> None:
+        self.losses[k] = losses.T
+        self.agent.observe(losses)
+
+    def check(self, t: int, count: int) -> None:
+        """Raise `PolicyError` for the first policy of the block's first `count` that is off the simplex."""
+        bad = metrics.off_simplex(self.policies[:count], axis=1)
+        if bad.any():
+            k, run = (int(i) for i in np.argwhere(bad)[0])
+            policy = self.policies[k, :, run]
+            raise PolicyError(
+                f"{self._name} played off the simplex in round {t + k + 1}, row {run}: "
+                f"{np.array2string(policy, threshold=8)} (sum {policy.sum():.9g}, minimum {policy.min():.3g}); "
+                "rows must be finite, not negative and sum to 1 within 1e-6"
+            )
+
+    @property
+    def _name(self) -> str:
+        return f"{self.agent!r} (player {self.player})"

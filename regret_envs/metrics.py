@@ -1,0 +1,267 @@
+"""Regrets and equilibrium gaps, exact and vectorised over runs.
+
+Everything follows from one sufficient statistic a player, the **play–loss matrix**
+
+    M = Σ_t π_t ℓ_tᵀ ∈ R^{d×d},
+
+whose entry M[i, j] is the loss that the mass played on action i would have had on action j:
+
+- external regret  = tr M − min_j Σ_i M[i, j]
+- swap regret      = Σ_i (M[i, i] − min_j M[i, j])
+- internal regret  = max_{i,j} (M[i, i] − M[i, j])
+
+In a game with expected losses, 1/T times these are the player's coarse correlated (CCE) gap, its
+full-swap gap and its pairwise correlated-equilibrium (CE) gap of the time-averaged joint play
+T⁻¹ Σ_t ⊗_n π_{n,t} (Blum and Mansour 2007; Hart and Mas-Colell 2000). Conventions: the headline is
+the **maximum over players**, the pairwise gap is **not conditioned** on the recommended action and
+nothing is clipped, so a CCE gap may be negative. OpenSpiel's `cce_dist` and `ce_dist` sum over
+players, and its `ce_dist` is the full-swap gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from regret_envs.worlds import FloatArray, IntArray, at_least
+
+if TYPE_CHECKING:
+    from regret_envs.games import NormalFormGame
+
+
+SIMPLEX_TOLERANCE = 1e-6
+_NEGATIVE_TOLERANCE = 1e-12
+
+
+def play_loss_matrix(policies: npt.ArrayLike, losses: npt.ArrayLike) -> FloatArray:
+    """M = Σ_t π_t ℓ_tᵀ of recorded play.
+
+    Args:
+        policies: shape (horizon, ..., num_actions).
+        losses: the same shape.
+
+    Returns:
+        Shape (..., num_actions, num_actions); entry [i, j]: loss of the mass played on i, on j.
+    """
+    return np.einsum("t...i,t...j->...ij", np.asarray(policies, float), np.asarray(losses, float))
+
+
+def external_regret(play_loss: FloatArray) -> FloatArray:
+    """tr M − min_j Σ_i M[i, j], the regret against the best fixed action; shape (..., d, d) → (...)."""
+    return np.trace(play_loss, axis1=-2, axis2=-1) - play_loss.sum(-2).min(-1)
+
+
+def swap_regret(play_loss: FloatArray) -> FloatArray:
+    """Σ_i (M[i, i] − min_j M[i, j]), the regret against the best map of actions; (..., d, d) → (...).
+
+    Blum and Mansour, "From External to Internal Regret", JMLR 2007.
+    """
+    return np.trace(play_loss, axis1=-2, axis2=-1) - play_loss.min(-1).sum(-1)
+
+
+def internal_regret(play_loss: FloatArray) -> FloatArray:
+    """max_{i,j} (M[i, i] − M[i, j]), the regret against the best single swap; (..., d, d) → (...).
+
+    Stoltz and Lugosi, "Internal Regret in On-Line Portfolio Selection", Machine Learning 2005.
+    """
+    return _pairwise(play_loss).max((-2, -1))
+
+
+def _pairwise(play_loss: FloatArray) -> FloatArray:
+    """M[i, i] − M[i, j]: what moving all of i to j would have saved."""
+    return np.diagonal(play_loss, axis1=-2, axis2=-1)[..., None] - play_loss
+
+
+REGRETS = {"external": external_regret, "swap": swap_regret, "internal": internal_regret}
+
+
+def nash_conv(losses: Sequence[FloatArray], policies: Sequence[FloatArray]) -> FloatArray:
+    """NashConv(π) = Σ_n max_a [u_n(a, π_{−n}) − u_n(π)], zero exactly at a Nash equilibrium.
+
+    Lanctot et al., "A Unified Game-Theoretic Approach to Multiagent Reinforcement Learning", 2017.
+
+    Args:
+        losses: one array (num_runs, d_n) a player: the expected losses of its actions against the
+            others' policies.
+        policies: one array (num_runs, d_n) a player.
+
+    Returns:
+        Shape (num_runs,).
+    """
+    gains = [(loss * policy).sum(-1) - loss.min(-1) for loss, policy in zip(losses, policies, strict=True)]
+    return np.sum(gains, axis=0)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """One kind of gap.
+
+    Attributes:
+        per_player: shape (num_players, num_runs), in units of loss a round.
+    """
+
+    per_player: FloatArray
+
+    @property
+    def max(self) -> FloatArray:
+        """The headline: the maximum over players, shape (num_runs,)."""
+        return self.per_player.max(0)
+
+
+@dataclass(frozen=True)
+class CoarseGap(Gap):
+    """CCE_n = max_{a'} E_μ[u_n(a', a_{−n}) − u_n(a)].
+
+    Attributes:
+        best_deviation: int (num_players, num_runs), the action a' to play always.
+    """
+
+    best_deviation: IntArray
+
+
+@dataclass(frozen=True)
+class PairwiseGap(Gap):
+    """CE_n = max_{i,j} Σ_{a_{−n}} μ(i, a_{−n}) [u_n(j, a_{−n}) − u_n(i, a_{−n})].
+
+    Attributes:
+        best_deviation: int (num_players, num_runs, 2), from which action to which.
+    """
+
+    best_deviation: IntArray
+
+
+@dataclass(frozen=True)
+class SwapGap(Gap):
+    """Swap_n = Σ_i max_j Σ_{a_{−n}} μ(i, a_{−n}) [u_n(j, a_{−n}) − u_n(i, a_{−n})].
+
+    Attributes:
+        best_deviation: one int array (num_runs, num_actions) a player: entry i is the action that
+            action i is best swapped for.
+    """
+
+    best_deviation: tuple[IntArray, ...]
+
+
+@dataclass(frozen=True)
+class EquilibriumGaps:
+    """The CCE gap, the pairwise CE gap and the full-swap CE gap of joint play, every player's.
+
+    Attributes:
+        play_losses: one array (num_runs, num_actions, num_actions) a player: its play–loss matrix,
+            divided by the number of rounds.
+    """
+
+    play_losses: tuple[FloatArray, ...]
+
+    @cached_property
+    def cce(self) -> CoarseGap:
+        """The gap to a coarse correlated equilibrium; may be negative."""
+        deviations = [m.sum(-2).argmin(-1) for m in self.play_losses]
+        return CoarseGap(np.stack([external_regret(m) for m in self.play_losses]), np.stack(deviations))
+
+    @cached_property
+    def ce(self) -> PairwiseGap:
+        """The pairwise gap to a correlated equilibrium; never negative."""
+        gains = [_pairwise(m) for m in self.play_losses]
+        best = [gain.reshape(*gain.shape[:-2], -1).argmax(-1) for gain in gains]
+        deviations = [np.stack(np.divmod(b, g.shape[-1]), -1) for b, g in zip(best, gains, strict=True)]
+        return PairwiseGap(np.stack([gain.max((-2, -1)) for gain in gains]), np.stack(deviations))
+
+    @cached_property
+    def swap(self) -> SwapGap:
+        """The full-swap gap to a correlated equilibrium; at least the other two."""
+        deviations = tuple(m.argmin(-1) for m in self.play_losses)
+        return SwapGap(np.stack([swap_regret(m) for m in self.play_losses]), deviations)
+
+
+def equilibrium_gaps(game: NormalFormGame, joint: npt.ArrayLike) -> EquilibriumGaps:
+    """The gaps of a joint distribution over action profiles.
+
+    Args:
+        game: the game.
+        joint: shape (d_0, …, d_{N−1}), not negative, summing to 1 within 1e-6.
+
+    Returns:
+        A report for one run (num_runs = 1).
+
+    Raises:
+        ValueError: if `joint` is of another shape or not a distribution.
+    """
+    joint = np.asarray(joint, dtype=np.float64)
+    if joint.shape != game.num_actions:
+        raise ValueError(f"the joint distribution has shape {joint.shape}, the game {game.num_actions}")
+    # A comparison with NaN is False, so NaN is caught too.
+    if not (joint.min() >= 0 and abs(joint.sum() - 1) <= SIMPLEX_TOLERANCE):
+        raise ValueError(
+            f"the joint distribution must be non-negative and sum to 1, got minimum {joint.min()} "
+            f"and sum {joint.sum()}"
+        )
+    play_losses = []
+    for player, losses in enumerate(game.losses):
+        shape = (game.num_actions[player], -1)
+        mass = np.moveaxis(joint, player, 0).reshape(shape)
+        play_losses.append((mass @ np.moveaxis(losses, player, 0).reshape(shape).T)[None])
+    return EquilibriumGaps(tuple(play_losses))
+
+
+def off_simplex(policies: FloatArray, axis: int = -1) -> npt.NDArray[np.bool_]:
+    """Which policies are not on the simplex: not finite, negative, or not summing to 1 within 1e-6.
+
+    Args:
+        policies: actions along `axis`. Entries above −1e-12 count as not negative.
+
+    Returns:
+        A boolean array of the shape of `policies` without `axis`.
+    """
+    # A comparison with NaN is False, so the negated form catches NaN and infinities.
+    on_simplex = np.abs(policies.sum(axis) - 1.0) <= SIMPLEX_TOLERANCE
+    on_simplex &= policies.min(axis) >= -_NEGATIVE_TOLERANCE
+    return ~on_simplex
+
+
+def log_spaced_rounds(horizon: int, per_decade: int = 3) -> list[int]:
+    """Rounds 1 … horizon, about `per_decade` a decade, the horizon always among them.
+
+    Raises:
+        ValueError: if `horizon` or `per_decade` is below 1.
+    """
+    decades = np.log10(at_least("horizon", horizon, 1))
+    count = int(np.ceil(decades * at_least("per_decade", per_decade, 1))) + 1
+    rounds = {round(10 ** (k / per_decade)) for k in range(count)}
+    return sorted({t for t in rounds if t <= horizon} | {horizon})
+
+
+class PlayLossSum:
+    """Running play–loss matrices of one player, M += Σ_k π_k ℓ_kᵀ over blocks of rounds.
+
+    A matrix product over a block of rounds is cheaper than a rank-one update a round.
+    """
+
+    def __init__(self, num_actions: int, num_runs: int) -> None:
+        self._few = num_actions <= _FEW_ACTIONS < num_runs
+        shape = (num_actions, num_actions, num_runs)
+        total = np.zeros(shape) if self._few else np.zeros((num_runs, num_actions, num_actions))
+        self._total = total
+
+    def add(self, policies: FloatArray, losses: FloatArray) -> None:
+        """Add a block of rounds; both arrays (rounds, num_actions, num_runs)."""
+        if self._few:
+            # With few actions and many runs, d² inner products over the rounds, runs contiguous.
+            for i in range(policies.shape[1]):
+                for j in range(policies.shape[1]):
+                    self._total[i, j] += np.einsum("tr,tr->r", policies[:, i], losses[:, j])
+        else:
+            by_run = np.ascontiguousarray(policies.transpose(2, 1, 0))
+            self._total += by_run @ np.ascontiguousarray(losses.transpose(2, 0, 1))
+
+    def value(self) -> FloatArray:
+        """A copy of M, shape (num_runs, num_actions, num_actions)."""
+        return (self._total.transpose(2, 0, 1) if self._few else self._total).copy()
+
+
+_FEW_ACTIONS = 6
