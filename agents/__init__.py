@@ -7,7 +7,16 @@ if __name__ != "regret_envs.agents":
     )
 
 from regret_envs.agents.base import Agent, SingleRunAgent
+from regret_envs.agents.baselines import FixedPolicy, FollowTheLeader, Uniform
 from regret_envs.agents.blum_mansour import BlumMansour
 from regret_envs.agents.hedge import Hedge
 
-__all__ = ["Agent", "BlumMansour", "Hedge", "SingleRunAgent"]
+__all__ = [
+    "Agent",
+    "BlumMansour",
+    "FixedPolicy",
+    "FollowTheLeader",
+    "Hedge",
+    "SingleRunAgent",
+    "Uniform",
+]

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from regret_envs.worlds import FloatArray
+
+Bounds = Literal["external", "swap", "internal", ""]
 
 
 class Agent(ABC):
@@ -19,11 +22,13 @@ class Agent(ABC):
 
     Attributes:
         reference: the paper that the agent is from.
-        guarantee: its guarantee in a few words.
+        guarantee: its guarantee in a few words; ρ is the range of a round's losses.
+        bounds: the kind of regret that the guarantee is about, "" if there is none.
     """
 
-    reference: str = ""
-    guarantee: str = ""
+    reference: ClassVar[str] = ""
+    guarantee: ClassVar[str] = ""
+    bounds: ClassVar[Bounds] = ""
 
     @abstractmethod
     def reset(
@@ -50,6 +55,19 @@ class Agent(ABC):
         """Why the agent cannot play such a problem, or None if it can (the default).
 
         A benchmark shows the cell as `n/a` with this reason: it is neither a failure nor a score.
+        """
+        return None
+
+    def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float | None:
+        """What the regret named by `bounds` cannot exceed, or None without such a number (the default).
+
+        Args:
+            num_actions: d.
+            horizon: T, told to the agent.
+            loss_range: ρ, an upper bound of max_a ℓ_t(a) − min_a ℓ_t(a) over the rounds.
+
+        Returns:
+            The bound, in units of loss.
         """
         return None
 

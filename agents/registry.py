@@ -1,0 +1,284 @@
+"""Agents by name: the built-in ones as data, and specs that name any agent with its settings.
+
+A spec is a name or a `"module:Class"` target, with settings in brackets where they differ from the
+defaults:
+
+    hedge
+    hedge[step_size=0.7]
+    blum-mansour[copies=hedge[step_size=0.9]]
+    mypkg.mine:Mine[alpha=2]
+
+A setting's value is a Python literal (`0.7`, `None`, `(0.5, 0.5)`), else a word; where the class
+takes an `Agent` it is a spec again.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args, get_type_hints
+
+from regret_envs.agents.base import Agent, Bounds
+
+from regret_envs.registry import UnknownNameError, lookup, near_matches
+
+
+@dataclass(frozen=True)
+class AgentEntry:
+    """A built-in agent, as data.
+
+    Attributes:
+        target: "module:Class"; imported only when the agent is made.
+        summary: one line for lists.
+        bounds: the regret that its guarantee is about.
+        settings: what sets the entry apart from the class's defaults; an agent is given as a spec.
+        requires: the extra that it needs, or None.
+    """
+
+    target: str
+    summary: str
+    bounds: Bounds
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    requires: str | None = None
+
+
+_HERE = "regret_envs.agents"
+
+AGENTS: dict[str, AgentEntry] = {
+    "uniform": AgentEntry(f"{_HERE}.baselines:Uniform", "Uniform play: what learning has to beat", ""),
+    "ftl": AgentEntry(f"{_HERE}.baselines:FollowTheLeader", "Follow the leader (fictitious play)", ""),
+    "hedge": AgentEntry(f"{_HERE}.hedge:Hedge", "Hedge (entropy-FTRL), fixed step", "external"),
+    "hedge-anytime": AgentEntry(
+        f"{_HERE}.hedge:Hedge", "Hedge (entropy-FTRL), step ∝ 1/√t", "external", {"step_size": "anytime"}
+    ),
+    "blum-mansour": AgentEntry(
+        f"{_HERE}.blum_mansour:BlumMansour", "Blum–Mansour over Hedge (entropy-FTRL) copies", "swap"
+    ),
+}
+
+
+class SpecError(ValueError):
+    """An agent's spec is malformed, or names a setting that the agent does not have."""
+
+
+class AgentImportError(ImportError):
+    """The module or the class that a spec names cannot be had."""
+
+
+class MissingExtraError(ImportError):
+    """The agent needs an optional dependency that is not installed."""
+
+
+def make(spec: str) -> Agent:
+    """The agent that `spec` describes, not yet reset.
+
+    Raises:
+        UnknownNameError: if there is no such agent; lists the near matches.
+        SpecError: if the spec is malformed, or the agent has no such setting (lists the near
+            matches) or refuses the settings.
+        MissingExtraError: if the agent needs an extra that is not installed; says how to install it.
+        AgentImportError: if the module does not import (the cause is chained), has no such class,
+            or the class is not an agent (says what is missing).
+    """
+    name, given = parse(spec)
+    custom = _TARGET.fullmatch(name)
+    entry = AgentEntry(name, "", "") if custom else lookup("agent", name, AGENTS)
+    cls = _load(entry.target, entry.requires)
+    settings = {**entry.settings, **given}
+    known = inspect.signature(cls).parameters
+    for key in settings:
+        if key not in known:
+            has = f"{name} has {', '.join(known)}" if known else f"{name} has no settings"
+            near = f"; {near_matches(key, known)}" if known else ""
+            raise SpecError(f"unknown setting {key!r} of agent {name!r}{near} ({has})")
+    nested = _agent_settings(cls)
+    try:
+        return cls(**{k: make(v) if k in nested and isinstance(v, str) else v for k, v in settings.items()})
+    except (TypeError, ValueError) as error:
+        if isinstance(error, (SpecError, UnknownNameError)):
+            raise
+        raise SpecError(f"agent {spec!r}: {error}") from error
+
+
+def parse(spec: str) -> tuple[str, dict[str, Any]]:
+    """The name (or target) of a spec and its settings; nested specs stay text.
+
+    Raises:
+        SpecError: if the spec is malformed; says at which position.
+    """
+    _check_brackets(spec)
+    name, bracket, inside = (part.strip() for part in spec.partition("["))
+    if not name or re.search(r"[\s,=\](){}]", name):
+        raise SpecError(f"malformed agent spec {spec!r}: expected a name at position 0, got {name!r}")
+    if bracket and not inside.endswith("]"):
+        at = len(spec.rstrip()) - 1
+        raise SpecError(f"malformed agent spec {spec!r}: text after the closing bracket, at position {at}")
+    settings: dict[str, Any] = {}
+    at = spec.find("[") + 1
+    for part in _pieces(spec[at : spec.rindex("]")]) if bracket else []:
+        key, equals, value = (text.strip() for text in part.partition("="))
+        if not (equals and key.isidentifier() and value):
+            raise SpecError(
+                f"malformed agent spec {spec!r}: expected key=value at position {at}, got {part!r}"
+            )
+        if key in settings:
+            raise SpecError(f"malformed agent spec {spec!r}: {key!r} is given twice, again at position {at}")
+        settings[key] = _literal(value)
+        at += len(part) + 1
+    return name, settings
+
+
+def canonical(spec: str) -> str:
+    """The spec with its settings sorted and its numbers in their shortest form, nested ones too.
+
+    Raises:
+        SpecError: if the spec is malformed.
+    """
+    name, settings = parse(spec)
+    inside = ",".join(f"{key}={_text(settings[key])}" for key in sorted(settings))
+    return f"{name}[{inside}]" if inside else name
+
+
+def split(specs: str) -> list[str]:
+    """The specs of a comma-separated list; commas within brackets do not separate.
+
+    Raises:
+        SpecError: if brackets do not match or a spec is empty.
+    """
+    _check_brackets(specs)
+    pieces = [piece.strip() for piece in _pieces(specs)]
+    if not all(pieces):
+        raise SpecError(f"an empty agent spec in the list {specs!r}")
+    return pieces
+
+
+def source_hash(spec: str) -> str | None:
+    """The SHA-256 of the module files of the custom agents in a spec, nested ones too; None without any.
+
+    Raises:
+        AgentImportError: if there is no such module.
+        SpecError: if the spec is malformed.
+    """
+    digests = sorted(hashlib.sha256(_source_file(m).read_bytes()).hexdigest() for m in _custom_modules(spec))
+    if len(digests) < 2:
+        return digests[0] if digests else None
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+_TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_CLOSING = {"[": "]", "(": ")", "{": "}"}
+
+
+def _check_brackets(text: str) -> None:
+    """Raise `SpecError` with the position of the first bracket that does not match."""
+    opened: list[int] = []
+    for at, char in enumerate(text):
+        if char in _CLOSING:
+            opened.append(at)
+        elif char in _CLOSING.values() and (not opened or _CLOSING[text[opened.pop()]] != char):
+            raise SpecError(f"malformed agent spec {text!r}: {char!r} at position {at} closes no bracket")
+    if opened:
+        at = opened[-1]
+        raise SpecError(f"malformed agent spec {text!r}: {text[at]!r} at position {at} is never closed")
+
+
+def _pieces(text: str) -> list[str]:
+    """`text` cut at the commas outside brackets."""
+    pieces, depth = [""], 0
+    for char in text:
+        depth += (char in _CLOSING) - (char in _CLOSING.values())
+        if char == "," and not depth:
+            pieces.append("")
+        else:
+            pieces[-1] += char
+    return pieces
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _text(value: Any) -> str:
+    """A setting's value as `parse` reads it back."""
+    if isinstance(value, str):
+        return canonical(value) if _literal(value) == value else repr(value)
+    if isinstance(value, (tuple, list)):
+        return f"({','.join(map(_text, value))}{',' * (len(value) == 1)})"
+    return repr(value).removesuffix(".0") if isinstance(value, float) else repr(value)
+
+
+def _load(target: str, requires: str | None) -> type[Agent]:
+    module_name, class_name = target.split(":")
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:
+        if requires and isinstance(error, ModuleNotFoundError):
+            raise MissingExtraError(
+                f'{error.name} is not installed: pip install "regret-envs[{requires}]"', name=error.name
+            ) from error
+        raise AgentImportError(f"module {module_name!r} does not import: {error!r}") from error
+    cls = getattr(module, class_name, None)
+    if cls is None:
+        raise AgentImportError(
+            f"module {module_name!r} has no {class_name!r}: {near_matches(class_name, _classes(module))}"
+        )
+    if not isinstance(cls, type):
+        raise AgentImportError(f"{target} is not a class")
+    missing = [m for m in ("reset", "act", "observe") if not callable(getattr(cls, m, None))]
+    missing = sorted(getattr(cls, "__abstractmethods__", missing))
+    if missing or not issubclass(cls, Agent):
+        lacks = f"; it lacks {', '.join(missing)}" if missing else ""
+        raise AgentImportError(f"{target} is not an agent: it must subclass regret_envs.agents.Agent{lacks}")
+    return cls
+
+
+def _classes(module: ModuleType) -> list[str]:
+    return [name for name, value in vars(module).items() if isinstance(value, type)]
+
+
+def _agent_settings(cls: type[Agent]) -> set[str]:
+    """The settings of a class that are agents themselves."""
+    try:
+        hints = get_type_hints(cls.__init__)
+    except NameError:  # an annotation that exists for the type checker alone
+        return set()
+    return {key for key, hint in hints.items() if any(map(_is_agent, get_args(hint) or (hint,)))}
+
+
+def _is_agent(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Agent)
+
+
+def _custom_modules(spec: str) -> set[str]:
+    name, settings = parse(spec)
+    module = name.partition(":")[0]
+    found = {module} if _TARGET.fullmatch(name) and not module.startswith(f"{_HERE}.") else set()
+    for value in settings.values():
+        if isinstance(value, str) and ":" in value:
+            found |= _custom_modules(value)
+    return found
+
+
+def _source_file(module: str) -> Path:
+    """Where a module's source lies; its packages are imported, the module is not."""
+    try:
+        loaded = sys.modules.get(module)
+        spec = loaded.__spec__ if loaded else importlib.util.find_spec(module)
+    except Exception as error:
+        raise AgentImportError(f"module {module!r} does not import: {error!r}") from error
+    file = getattr(loaded, "__file__", None) or (spec and spec.origin)
+    if not file:
+        raise AgentImportError(f"module {module!r} is not found, or has no source file")
+    return Path(file)
