@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from regret_envs.agents.base import Agent
 from regret_envs.agents.hedge import Hedge
 from regret_envs.agents.stationary import stationary_distribution
-
 from regret_envs.worlds import FloatArray
 
 

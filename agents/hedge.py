@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from regret_envs.agents.base import Agent
 
+from regret_envs.agents.base import Agent
 from regret_envs.worlds import FloatArray
 
 

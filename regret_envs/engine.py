@@ -228,10 +228,11 @@ def _play_block(episode: Episode, seats: Sequence[_Seat], t: int, count: int) ->
                 seat.observe(k, loss)
     except PolicyError:
         raise
-    except Exception:
+    except Exception as error:
         # The cause may be an earlier policy of this block that is not checked yet.
         for seat in seats:
             seat.check(t, k)
+        error.add_note(f"raised in round {t + k + 1}")
         raise
     for seat in seats:
         seat.check(t, count)
@@ -282,16 +283,26 @@ class _Seat:
         self.agent.observe(losses)
 
     def check(self, t: int, count: int) -> None:
-        """Raise `PolicyError` for the first policy of the block's first `count` that is off the simplex."""
-        bad = metrics.off_simplex(self.policies[:count], axis=1)
-        if bad.any():
-            k, run = (int(i) for i in np.argwhere(bad)[0])
+        """Check the block's first `count` rounds.
+
+        Raises:
+            PolicyError: for the first policy that is off the simplex.
+            FloatingPointError: for the first losses of the world that are not finite.
+        """
+        for k, run in np.argwhere(metrics.off_simplex(self.policies[:count], axis=1)):
             policy = self.policies[k, :, run]
             raise PolicyError(
                 f"{self._name} played off the simplex in round {t + k + 1}, row {run}: "
-                f"{np.array2string(policy, threshold=8)} (sum {policy.sum():.9g}, minimum {policy.min():.3g}); "
-                "rows must be finite, not negative and sum to 1 within 1e-6"
+                f"{np.array2string(policy, threshold=8)} (sum {policy.sum():.9g}, minimum {policy.min():.3g}"
+                "); rows must be finite, not negative and sum to 1 within 1e-6"
             )
+        # One sum is cheaper than a test of every entry, and not finite if an entry is not.
+        if not np.isfinite(self.losses[:count].sum()):
+            for k, run in np.argwhere(np.logical_not(np.isfinite(self.losses[:count]).all(1))):
+                raise FloatingPointError(
+                    f"the world's losses for player {self.player} are not finite in round {t + k + 1}, "
+                    f"row {run}: {self.losses[k, :, run]}"
+                )
 
     @property
     def _name(self) -> str:

@@ -139,7 +139,7 @@ class NormalFormGame(Game):
 
     @classmethod
     def symmetric(cls, payoff: npt.ArrayLike, *, name: str = "symmetric game") -> NormalFormGame:
-        """Two interchangeable players; `payoff` (d, d) is the row player's utility, the other's its transpose.
+        """Two interchangeable players; `payoff` (d, d) is the row player's, its transpose the other's.
 
         Raises:
             ValueError: if `payoff` is not square.

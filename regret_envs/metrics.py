@@ -243,25 +243,20 @@ class PlayLossSum:
     """
 
     def __init__(self, num_actions: int, num_runs: int) -> None:
-        self._few = num_actions <= _FEW_ACTIONS < num_runs
-        shape = (num_actions, num_actions, num_runs)
-        total = np.zeros(shape) if self._few else np.zeros((num_runs, num_actions, num_actions))
-        self._total = total
+        # Few actions and many runs: runs contiguous, else a BLAS product a run (measured, not theory).
+        self._runs_last = num_actions <= 12 and num_runs > 8
+        runs, square = (num_runs,), (num_actions, num_actions)
+        self._total = np.zeros(square + runs if self._runs_last else runs + square)
 
     def add(self, policies: FloatArray, losses: FloatArray) -> None:
         """Add a block of rounds; both arrays (rounds, num_actions, num_runs)."""
-        if self._few:
-            # With few actions and many runs, d² inner products over the rounds, runs contiguous.
-            for i in range(policies.shape[1]):
-                for j in range(policies.shape[1]):
-                    self._total[i, j] += np.einsum("tr,tr->r", policies[:, i], losses[:, j])
+        if self._runs_last:
+            for i, row in enumerate(self._total):
+                row += np.einsum("tr,tjr->jr", policies[:, i], losses)
         else:
             by_run = np.ascontiguousarray(policies.transpose(2, 1, 0))
             self._total += by_run @ np.ascontiguousarray(losses.transpose(2, 0, 1))
 
     def value(self) -> FloatArray:
         """A copy of M, shape (num_runs, num_actions, num_actions)."""
-        return (self._total.transpose(2, 0, 1) if self._few else self._total).copy()
-
-
-_FEW_ACTIONS = 6
+        return (self._total.transpose(2, 0, 1) if self._runs_last else self._total).copy()
