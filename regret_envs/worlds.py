@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -97,6 +98,91 @@ class World(ABC):
         Raises:
             ValueError: if the world cannot last `horizon` rounds or give that many runs.
         """
+
+
+class Stream(World):
+    """Losses that are fixed before play. Any number of agents may face the same ones.
+
+    A stream is written for one run (`start_run`, `draw`); the episode draws every run's losses from
+    the run's own generator, a block of rounds at a time.
+
+    Attributes:
+        num_actions: d.
+    """
+
+    num_actions: int
+
+    @property
+    @abstractmethod
+    def loss_scale(self) -> float:
+        """The range of the losses, or their standard deviation where they are unbounded."""
+
+    def seats(self, num_agents: int) -> tuple[int, ...]:
+        """Every agent has all the actions."""
+        return (self.num_actions,) * num_agents
+
+    def start_run(self, rng: np.random.Generator, *, run: int, horizon: int) -> Any:
+        """The state of a run before round 1 (picklable); what `draw` is handed back.
+
+        Args:
+            rng: the run's generator.
+            run: the run's number.
+            horizon: rounds that will be played.
+        """
+        return None
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator, state: Any, t: int, num_rounds: int) -> FloatArray:
+        """The losses of rounds t + 1 … t + num_rounds of one run, shape (num_rounds, num_actions).
+
+        What a round brings must not depend on how the rounds are divided into calls. The state may
+        be changed in place.
+        """
+
+    def start(self, *, num_agents: int, horizon: int, seeds: RunSeeds) -> StreamEpisode:
+        """Begin an episode in which `num_agents` agents face the same losses."""
+        return StreamEpisode(self, num_agents, horizon, seeds)
+
+
+_BLOCK_CELLS = 4096
+
+
+class StreamEpisode(Episode):
+    """Blocks of rounds of `num_runs` independent runs of a stream."""
+
+    def __init__(self, stream: Stream, num_agents: int, horizon: int, seeds: RunSeeds) -> None:
+        self._stream = stream
+        self._num_agents = num_agents
+        self._horizon = horizon
+        self._rngs = seeds.world()
+        self._states = [
+            stream.start_run(rng, run=run, horizon=horizon)
+            for rng, run in zip(self._rngs, seeds.runs, strict=True)
+        ]
+        self._t = 0
+        # Rounds drawn in one call depend on the number of actions alone, so that memory stays
+        # O(num_runs) whatever the horizon and a run's losses do not depend on the batch.
+        self._block_rounds = min(max(_BLOCK_CELLS // stream.num_actions, 1), 256)
+        self._block = np.empty((0, stream.num_actions, seeds.num_runs))
+        self._next = 0
+
+    def step(self, policies: Sequence[FloatArray]) -> list[FloatArray]:
+        """The round's losses, the same read-only array for every agent."""
+        if self._next == len(self._block):
+            self._refill()
+        losses = self._block[self._next].T
+        self._next += 1
+        return [losses] * self._num_agents
+
+    def _refill(self) -> None:
+        rounds = min(self._block_rounds, self._horizon - self._t)
+        if rounds <= 0:
+            raise ValueError(f"the stream was started for {self._horizon} rounds and they are over")
+        block = np.empty((rounds, self._stream.num_actions, len(self._rngs)))
+        for r, (rng, state) in enumerate(zip(self._rngs, self._states, strict=True)):
+            block[:, :, r] = self._stream.draw(rng, state, self._t, rounds)
+        block.flags.writeable = False
+        self._block, self._next, self._t = block, 0, self._t + rounds
 
 
 def at_least(name: str, value: int, minimum: int) -> int:
