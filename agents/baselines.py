@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from regret_envs.agents.base import Agent
 
+from regret_envs.agents.base import Agent
 from regret_envs.metrics import off_simplex
 from regret_envs.worlds import FloatArray
 

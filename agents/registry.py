@@ -28,7 +28,6 @@ from types import ModuleType
 from typing import Any, get_args, get_type_hints
 
 from regret_envs.agents.base import Agent, Bounds
-
 from regret_envs.registry import UnknownNameError, lookup, near_matches
 
 
