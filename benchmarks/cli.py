@@ -1,0 +1,296 @@
+"""The command line, `regret-envs`. What a command needs is imported when it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from regret_envs.benchmarks.results import Row
+    from regret_envs.benchmarks.runner import Cell
+    from regret_envs.benchmarks.tables import Table
+    from regret_envs.benchmarks.tasks import Task
+
+_RESULTS = Path("regret-envs-results.jsonl")
+_results = click.option(
+    "--results",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=_RESULTS,
+    show_default=True,
+    help="The results file, JSON lines.",
+)
+
+
+class _Usage(click.UsageError):
+    """Exit status 2, without the usage line."""
+
+    def show(self, file: object = None) -> None:
+        click.echo(f"Error: {self.message}", err=True)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="regret-envs")
+def main() -> None:
+    """Online-learning agents against streams and games: exact regrets and equilibrium gaps."""
+
+
+_KINDS = ("suites", "tasks", "agents", "environments")
+
+
+@main.command("list")
+@click.argument("kind", type=click.Choice(_KINDS), required=False)
+def list_(kind: str | None) -> None:
+    """Suites, tasks, agents and environments, each with a line."""
+    from regret_envs.benchmarks.tables import show
+
+    tables = {"suites": _suites, "tasks": _tasks, "agents": _agents, "environments": _environments}
+    show([tables[k]() for k in ([kind] if kind else _KINDS)])
+
+
+def _suites() -> Table:
+    from regret_envs.benchmarks.tables import Table
+    from regret_envs.benchmarks.tasks import SUITES
+
+    rows = [[name, str(len(suite.tasks)), suite.summary] for name, suite in SUITES.items()]
+    return Table("Suites", ["suite", "tasks", "what it is"], rows)
+
+
+def _tasks() -> Table:
+    from regret_envs.benchmarks.tables import Table
+    from regret_envs.benchmarks.tasks import TASKS
+
+    rows = [[task.id, str(task.horizon), task.summary] for task in TASKS.values()]
+    return Table("Tasks", ["task", "T", "what it is"], rows)
+
+
+def _agents() -> Table:
+    from regret_envs.agents.registry import AGENTS
+    from regret_envs.benchmarks.tables import Table
+
+    return Table("Agents", ["agent", "what it is"], [[name, entry.summary] for name, entry in AGENTS.items()])
+
+
+def _environments() -> Table:
+    from regret_envs import games, streams
+    from regret_envs.benchmarks.tables import Table
+
+    worlds = {"streams": streams.STREAMS, "games": games.NAMED_GAMES}
+    rows = [
+        [f"{kind}.{name}", (world.__doc__ or "").split("\n")[0].partition(":")[0].rstrip(".")]
+        for kind, named in worlds.items()
+        for name, world in named.items()
+    ]
+    return Table("Environments", ["environment", "what it is"], rows)
+
+
+@main.command()
+@click.option("--suite", default="core", show_default=True, help="Suites or tasks, comma-separated.")
+@click.option("--agents", default="all", show_default=True, help="Agent specs, comma-separated.")
+@click.option("--runs", type=click.IntRange(min=1), default=64, show_default=True, help="Runs a task.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@_results
+@click.option("--rerun", is_flag=True, help="Also run what is there already.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: all cores]")
+@click.pass_context
+def run(
+    context: click.Context,
+    suite: str,
+    agents: str,
+    runs: int,
+    seed: int,
+    results: Path,
+    rerun: bool,
+    workers: int | None,
+) -> None:
+    """Run a suite and show its leaderboard; what is in the results file already is not run again.
+
+    An agent is a built-in name or "module:Class" from the working folder, with settings in
+    brackets: --agents "hedge[step_size=0.7],blum-mansour,mypkg.mine:Mine".
+    """
+    from regret_envs.benchmarks import runner
+    from regret_envs.benchmarks.results import ResultsError, Writer, complete_cells
+
+    sys.path.insert(0, os.getcwd())
+    tasks = _chosen_tasks(suite)
+    specs, lacking = _chosen_agents(agents)
+    cells = runner.plan(suite, tasks, specs, runs=runs, seed=seed)
+    try:
+        writer = Writer(results)
+    except (ResultsError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    with writer:
+        if writer.contents.torn:
+            _say(f"{results} ended in an unfinished line, from a run that was killed: it was cut off")
+        to_run = cells if rerun else runner.missing(cells, complete_cells(writer.contents.rows))
+        saved = 0
+        rows = list(writer.contents.rows)
+        try:
+            with runner.process_pool(workers) as pool, _Progress(to_run) as progress:
+                for cell_rows in runner.run(to_run, pool):
+                    writer.append(cell_rows)
+                    rows += cell_rows
+                    saved += 1
+                    progress.advance(cell_rows[0].key)
+        except KeyboardInterrupt:
+            _say(f"{saved} of {len(to_run)} saved; run again to go on")
+            context.exit(130)
+        except runner.BrokenExecutor as error:
+            raise click.ClickException(
+                f"a worker process was killed ({error}); {saved} of {len(to_run)} saved; run again to go on"
+            ) from None
+    _show_leaderboard(rows, [task.id for task in tasks], specs, None, "table", lacking)
+    keys = {cell.key for cell in cells}
+    failed = [c[0] for key, c in complete_cells(rows).items() if key in keys and c[0].status == "failed"]
+    if failed:
+        _say(f"{len(failed)} of {len(cells)} cells failed; their tracebacks are in {results}:")
+        for row in failed:
+            _say(f"  {row.agent} on {row.task}: {_reason(row)}")
+        context.exit(1)
+
+
+_FORMATS = ("table", "json", "csv", "md")
+
+
+@main.command()
+@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
+@click.option("--metric", help="What ranks the agents.  [default: each task's first]")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "json", "csv", "md"]),
+    default="table",
+    show_default=True,
+)
+@_results
+def leaderboard(suite: str | None, metric: str | None, format_: str, results: Path) -> None:
+    """Show what the results come to: mean ± standard error a task, and the scores over all."""
+    from regret_envs.benchmarks.results import ResultsError, read
+    from regret_envs.benchmarks.tasks import METRICS
+    from regret_envs.registry import UnknownNameError, lookup
+
+    tasks = [task.id for task in _chosen_tasks(suite)] if suite else None
+    if metric is not None:
+        try:
+            lookup("metric", metric, dict.fromkeys(METRICS))
+        except UnknownNameError as error:
+            raise _Usage(str(error)) from None
+    try:
+        contents = read(results)
+    except (ResultsError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    if contents.torn:
+        _say(f"{results} ends in an unfinished line, from a run that was killed: it is left out")
+    if not contents.rows:
+        raise click.ClickException(f"there are no results in {results}: regret-envs run makes some")
+    _show_leaderboard(contents.rows, tasks, None, metric, format_, [])
+
+
+def _chosen_tasks(names: str) -> list[Task]:
+    from regret_envs.benchmarks.tasks import SUITES, TASKS
+    from regret_envs.registry import UnknownNameError, lookup
+
+    known = {**{id: (id,) for id in TASKS}, **{name: suite.tasks for name, suite in SUITES.items()}}
+    try:
+        chosen = [id for name in names.split(",") for id in lookup("suite or task", name.strip(), known)]
+    except UnknownNameError as error:
+        raise _Usage(str(error)) from None
+    return [TASKS[id] for id in dict.fromkeys(chosen)]
+
+
+def _chosen_agents(specs: str) -> tuple[list[str], list[str]]:
+    """The canonical specs that can be made, and a line about each that lacks an extra."""
+    from regret_envs.agents import registry
+    from regret_envs.registry import UnknownNameError
+
+    chosen, lacking = [], []
+    try:
+        for spec in list(registry.AGENTS) if specs.strip() == "all" else registry.split(specs):
+            try:
+                registry.make(spec)
+            except registry.MissingExtraError as error:
+                lacking.append(f"{spec} is left out: {error}")
+                continue
+            except (registry.AgentImportError, registry.SpecError, UnknownNameError):
+                raise
+            except Exception:
+                pass  # recorded, with its traceback, where the agent is run
+            chosen.append(registry.canonical(spec))
+    except (registry.AgentImportError, registry.SpecError, UnknownNameError) as error:
+        raise _Usage(str(error)) from None
+    return chosen, lacking
+
+
+def _show_leaderboard(
+    rows: list[Row],
+    tasks: list[str] | None,
+    agents: list[str] | None,
+    metric: str | None,
+    format_: str,
+    notes: list[str],
+) -> None:
+    import msgspec
+
+    from regret_envs.benchmarks import tables
+    from regret_envs.benchmarks.leaderboard import leaderboard
+
+    board = leaderboard(rows, metric=metric, tasks=tasks, agents=agents)
+    board = msgspec.structs.replace(board, notes=[*board.notes, *notes])
+    if format_ == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(board), indent=2).decode())
+    elif format_ == "csv":
+        click.echo(tables.leaderboard_csv(board), nl=False)
+    elif format_ == "md":
+        click.echo(tables.markdown(tables.leaderboard_tables(board)), nl=False)
+    else:
+        tables.show(tables.leaderboard_tables(board))
+
+
+def _reason(row: Row) -> str:
+    """The error of a traceback without what leads to it and without its notes."""
+    lines = (row.message or "").rstrip().split("\n")
+    return next((line for line in reversed(lines) if ": " in line and not line.startswith(" ")), lines[-1])
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+class _Progress:
+    """A bar on standard error, where that is a terminal, that moves by the cells' cost."""
+
+    def __init__(self, cells: list[Cell]) -> None:
+        from rich import progress
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        self._cost = {cell.key: cell.cost for cell in cells}
+        self._done = 0
+        self._bar = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.TaskProgressColumn(),
+            progress.TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal or not cells,
+            transient=True,
+        )
+        self._task = self._bar.add_task(self._text, total=sum(self._cost.values()))
+
+    @property
+    def _text(self) -> str:
+        return f"{self._done} of {len(self._cost)} cells"
+
+    def advance(self, key: str) -> None:
+        self._done += 1
+        self._bar.update(self._task, advance=self._cost[key], description=self._text)
+
+    def __enter__(self) -> _Progress:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._bar.stop()

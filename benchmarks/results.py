@@ -1,0 +1,197 @@
+"""Results: an append-only file of JSON lines, one a measured value, and how it is read back.
+
+The first line says what the file is; every other line is a `Row`. The rows of a cell are written
+together, numbered, so that a cell that a killed process left half written is known for what it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal
+
+import msgspec
+
+FORMAT = "regret-envs results"
+FORMAT_VERSION = 1
+
+Status = Literal["ok", "failed", "n/a"]
+
+
+class ResultsError(ValueError):
+    """A results file that is not ours, is from a newer version, or is damaged."""
+
+
+class Header(msgspec.Struct, frozen=True):
+    """The first line of a file. A newer version may say more, so unknown fields are no error here."""
+
+    format: str
+    version: int
+
+
+class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """One metric at one round in the runs of a cell, or why there is none.
+
+    Attributes:
+        key: the cell's key: equal keys mean the same computation.
+        identity: the same without the seed and the runs: what was measured.
+        part, parts: the row's number within the cell and the number of the cell's rows.
+        status: "ok"; "failed": the agent raised or misplayed, tried again next time; "n/a": the
+            agent does not play such problems.
+        suite: the suite that the cell was run for.
+        task, task_version: the task.
+        agent: the agent's spec, with its settings.
+        source: the hash of a custom agent's source.
+        seed, block, num_runs: the seed, the number of the seed block, and its runs.
+        num_actions: d, the largest over players.
+        loss_scale: the range of the task's losses, or the standard deviation of unbounded ones.
+        metric, round, values: the metric, the round it was taken at, and its value in every run.
+        message: the traceback of a failure, or the reason of an "n/a".
+        code_version: the version of regret-envs.
+    """
+
+    key: str
+    identity: str
+    part: int
+    parts: int
+    status: Status
+    suite: str
+    task: str
+    task_version: int
+    agent: str
+    source: str | None = None
+    seed: int
+    block: int
+    num_runs: int
+    num_actions: int
+    loss_scale: float
+    metric: str | None = None
+    round: int | None = None
+    values: tuple[float, ...] = ()
+    message: str | None = None
+    code_version: str
+
+
+Cells = Mapping[str, Sequence[Row]]
+
+
+def complete_cells(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Rows by cell key, whole cells alone; where a cell is there more than once, the last one.
+
+    Returns:
+        The cells in the order in which they were finished.
+    """
+    begun: dict[str, list[Row]] = {}
+    cells: dict[str, list[Row]] = {}
+    for row in rows:
+        cell = begun.setdefault(row.key, [])
+        if row.part == 0:
+            cell.clear()
+        if row.part == len(cell):
+            cell.append(row)
+            if len(cell) == row.parts:
+                cells.pop(row.key, None)
+                cells[row.key] = begun.pop(row.key)
+    return cells
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a results file holds.
+
+    Attributes:
+        rows: the rows in the order written.
+        torn: a last line that a killed process left unfinished and that was skipped, or None.
+        size: bytes up to the torn line.
+    """
+
+    rows: list[Row]
+    torn: bytes | None
+    size: int
+
+
+def read(path: str | os.PathLike[str]) -> Contents:
+    """Read a results file; one that does not exist or is empty holds no rows.
+
+    Raises:
+        ResultsError: if the file is not ours, is from a newer version, or has a line that is no
+            row (an unknown field included); says which line. A torn last line is no error.
+    """
+    path = Path(path)
+    data = path.read_bytes() if path.exists() else b""
+    lines = data.split(b"\n")
+    tail = lines.pop()
+    header = _header_line()
+    if not lines:
+        if not header.startswith(tail):
+            raise ResultsError(f"{path} is not a results file of regret-envs: its first line is no header")
+        return Contents([], tail or None, 0)
+    _check_header(path, lines[0])
+    decoder = msgspec.json.Decoder(Row)
+    rows = []
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            rows.append(decoder.decode(line))
+        except msgspec.MsgspecError as error:
+            raise ResultsError(f"{path}, line {number} is not a row: {error}") from None
+    return Contents(rows, tail or None, len(data) - len(tail))
+
+
+def _header_line() -> bytes:
+    return msgspec.json.encode(Header(FORMAT, FORMAT_VERSION))
+
+
+def _check_header(path: Path, line: bytes) -> None:
+    try:
+        header = msgspec.json.decode(line, type=Header)
+    except msgspec.MsgspecError:
+        header = Header("", 0)
+    if header.format != FORMAT:
+        raise ResultsError(f"{path} is not a results file of regret-envs: its first line is no header")
+    if header.version > FORMAT_VERSION:
+        raise ResultsError(
+            f"{path} is from a newer version of regret-envs (format {header.version}, this one reads up "
+            f"to {FORMAT_VERSION}): upgrade regret-envs, or give another file with --results"
+        )
+
+
+class Writer:
+    """Appends whole cells to a results file; a context manager.
+
+    Opening it reads the file (`contents`), writes the header of a new one and cuts a torn last line
+    off, so that the next row starts a line of its own. Only one process may write.
+
+    Raises:
+        ResultsError: as `read`.
+        OSError: if the file cannot be written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.contents = read(self.path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("ab", buffering=0)
+        if self.contents.torn:
+            self._file.truncate(self.contents.size)
+        if not self.contents.size:
+            self._write(_header_line())
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Write the rows of one or more cells, one write a row, and flush them to disk."""
+        for row in rows:
+            self._write(msgspec.json.encode(row))
+        os.fsync(self._file.fileno())
+
+    def _write(self, line: bytes) -> None:
+        self._file.write(line + b"\n")
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()

@@ -1,0 +1,251 @@
+"""The runner: cells, and the processes that measure them.
+
+A cell is one task, one agent and one block of runs. What a cell comes to depends on nothing else,
+so cells may be measured in any order, anywhere, on any `concurrent.futures.Executor`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from regret_envs import metrics
+from regret_envs.agents import registry
+from regret_envs.benchmarks.results import Cells, Row
+from regret_envs.benchmarks.tasks import METRICS, Task, make_world
+from regret_envs.engine import simulate
+from regret_envs.games import Game
+from regret_envs.worlds import FloatArray, World
+
+BLOCK_RUNS = 64
+KEY_VERSION = 1
+_CODE_VERSION = version("regret-envs")
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """What is measured in one go; small and picklable.
+
+    Attributes:
+        suite: the suite that it is measured for; no part of the key.
+        task: the task.
+        agent: the agent's spec, canonical.
+        source: the hash of a custom agent's source, or None.
+        data: the fingerprint of the recorded data that the task plays, or None.
+        seed: the seed.
+        block: number of the seed block: its first run is `block * BLOCK_RUNS`.
+        num_runs: runs in the block, at most BLOCK_RUNS.
+    """
+
+    suite: str
+    task: Task
+    agent: str
+    source: str | None
+    data: str | None
+    seed: int
+    block: int
+    num_runs: int
+
+    @cached_property
+    def identity(self) -> str:
+        """Hash of what is measured: the task, its data, the agent and its source."""
+        task = msgspec.to_builtins(self.task)
+        del task["summary"]
+        return _digest([KEY_VERSION, task, self.data, self.agent, self.source])
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of the identity, the seed and the runs: cells of one key come to the same."""
+        return _digest([self.identity, self.seed, self.block, self.num_runs])
+
+    @property
+    def cost(self) -> float:
+        """About how long it takes next to others, for putting long cells first."""
+        return self.task.horizon * (20 + self.num_runs)
+
+
+def missing(cells: Iterable[Cell], done: Cells) -> list[Cell]:
+    """The cells that are not done: not there, or failed the last time."""
+    return [cell for cell in cells if cell.key not in done or done[cell.key][0].status == "failed"]
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:16]
+
+
+def plan(suite: str, tasks: Iterable[Task], agents: Iterable[str], *, runs: int, seed: int) -> list[Cell]:
+    """The cells of every task with every agent, long ones first.
+
+    Args:
+        suite: the suite's name, for the rows.
+        tasks: the tasks.
+        agents: agent specs.
+        runs: runs a task, except where the task fixes them.
+        seed: the seed; tasks of a fixed number of runs have seed 0.
+
+    Raises:
+        ValueError: if a spec is malformed or a task's world cannot be made.
+        ImportError: if a custom agent's module is not found.
+    """
+    sources = {registry.canonical(spec): registry.source_hash(spec) for spec in agents}
+    cells = []
+    for task in tasks:
+        data = getattr(make_world(task), "fingerprint", None)
+        total, task_seed = (runs, seed) if task.num_runs is None else (task.num_runs, 0)
+        cells += [
+            Cell(
+                suite=suite,
+                task=task,
+                agent=agent,
+                source=source,
+                data=data,
+                seed=task_seed,
+                block=first // BLOCK_RUNS,
+                num_runs=min(BLOCK_RUNS, total - first),
+            )
+            for agent, source in sources.items()
+            for first in range(0, total, BLOCK_RUNS)
+        ]
+    return sorted(cells, key=lambda cell: -cell.cost)
+
+
+def measure(cell: Cell) -> list[Row]:
+    """Play a cell and measure it: one row a metric and round.
+
+    An agent that raises or misplays gives a single "failed" row with the traceback, one that does
+    not play such problems a single "n/a" row with the reason; nothing an agent does raises here.
+    """
+    try:
+        world = make_world(cell.task)
+        num_seats = world.num_players if isinstance(world, Game) else 1
+        num_actions = max(world.seats(num_seats))
+        agents = [registry.make(cell.agent) for _ in range(num_seats)]
+        for agent, d in zip(agents, world.seats(num_seats), strict=True):
+            reason = agent.unsupported(d, horizon=cell.task.horizon)
+            if reason is not None:
+                return [_row(cell, num_actions, status="n/a", message=reason)]
+        measured = _play(cell, world, agents)
+    except Exception as error:
+        error.add_note(f"agent {cell.agent}, task {cell.task.id}")
+        return [_row(cell, 0, status="failed", message="".join(traceback.format_exception(error)))]
+    return [
+        _row(
+            cell,
+            num_actions,
+            status="ok",
+            part=part,
+            parts=len(measured),
+            metric=metric,
+            round=t,
+            values=tuple(values.tolist()),
+        )
+        for part, (metric, t, values) in enumerate(measured)
+    ]
+
+
+def _play(cell: Cell, world: World, agents: Sequence[registry.Agent]) -> list[tuple[str, int, FloatArray]]:
+    """(metric, round, one value a run) of every metric at logarithmically spaced rounds."""
+    rounds = metrics.log_spaced_rounds(cell.task.horizon)
+    # What overflows or is not a number is caught, and named, by the checks of what comes out.
+    with np.errstate(all="ignore"):
+        play = simulate(
+            world,
+            agents,
+            horizon=cell.task.horizon,
+            num_runs=cell.num_runs,
+            seed=cell.seed,
+            first_run=cell.block * BLOCK_RUNS,
+            starting_loss_scale=cell.task.starting_loss_scale,
+            rounds=rounds,
+        )
+        return [(name, t, METRICS[name](play.at(t))) for name in cell.task.metrics for t in rounds]
+
+
+def _row(cell: Cell, num_actions: int, *, part: int = 0, parts: int = 1, **fields: Any) -> Row:
+    return Row(
+        key=cell.key,
+        identity=cell.identity,
+        part=part,
+        parts=parts,
+        suite=cell.suite,
+        task=cell.task.id,
+        task_version=cell.task.version,
+        agent=cell.agent,
+        source=cell.source,
+        seed=cell.seed,
+        block=cell.block,
+        num_runs=cell.num_runs,
+        num_actions=num_actions,
+        loss_scale=cell.task.loss_scale,
+        code_version=_CODE_VERSION,
+        **fields,
+    )
+
+
+def run(cells: Sequence[Cell], executor: Executor) -> Iterator[list[Row]]:
+    """The rows of every cell, as cells are finished.
+
+    Raises:
+        BrokenExecutor: if a worker was killed.
+    """
+    for future in as_completed([executor.submit(measure, cell) for cell in cells]):
+        yield future.result()
+
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@contextmanager
+def process_pool(workers: int | None = None) -> Iterator[Executor]:
+    """A process pool of one thread a worker; all cores by default.
+
+    Workers end with the driving process, even where that is killed. Leaving with an exception (such
+    as KeyboardInterrupt) ends them at once.
+    """
+    before = set(multiprocessing.active_children())
+    saved = {name: os.environ.get(name) for name in _THREADS}
+    # Workers load numpy afresh and read these then.
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    context = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
+    if sys.platform != "win32":
+        context.set_forkserver_preload([__name__])
+    pool = ProcessPoolExecutor(workers or os.cpu_count(), mp_context=context, initializer=_begin_worker)
+    try:
+        yield pool
+        pool.shutdown()
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()
+        raise
+    finally:
+        for name, value in saved.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _begin_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    driver = multiprocessing.parent_process()
+    assert driver is not None
+    threading.Thread(target=_end_with, args=(driver,), daemon=True).start()
+
+
+def _end_with(driver: Any) -> None:
+    driver.join()
+    os._exit(1)

@@ -1,0 +1,179 @@
+"""Tables of text: Markdown for files and pipes, drawn for a terminal; and the leaderboard as such."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from regret_envs.benchmarks.leaderboard import Estimate, Leaderboard, TaskTable
+
+WIDTH = 80
+_AGENT_WIDTH = 24
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells of text under column heads.
+
+    Attributes:
+        title: above the table.
+        columns: heads.
+        rows: as many cells as columns.
+        numbers: how many of the last columns are numbers: to the right, and never cut or wrapped.
+        note: below the table.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: int = 0
+    note: str = ""
+
+
+def markdown(tables: Sequence[Table]) -> str:
+    """The tables in Markdown."""
+    blocks = []
+    for table in tables:
+        widths = [max(map(len, column)) for column in zip(table.columns, *table.rows, strict=True)]
+        left = len(widths) - table.numbers
+        rule = [f"{'-' * (max(w, 3) - (i >= left))}{':' * (i >= left)}" for i, w in enumerate(widths)]
+        lines = [
+            "| "
+            + " | ".join(
+                cell.rjust(max(w, 3)) if i >= left else cell.ljust(max(w, 3))
+                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+            )
+            + " |"
+            for row in (table.columns, rule, *table.rows)
+        ]
+        blocks.append(
+            "\n".join([f"### {table.title}", "", *lines, *(["", table.note] if table.note else [])])
+        )
+    return "\n\n".join(blocks) + "\n"
+
+
+def show(tables: Sequence[Table]) -> None:
+    """Print the tables: drawn, at most 80 columns wide, on a terminal; else in Markdown."""
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    console = Console()
+    if not console.is_terminal:
+        print(markdown(tables), end="")
+        return
+    width = min(console.width, WIDTH)
+    for table in tables:
+        drawn = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=None)
+        left = len(table.columns) - table.numbers
+        for i, column in enumerate(table.columns):
+            number = i >= left
+            drawn.add_column(
+                Text(column), justify="right" if number else "left", no_wrap=number, overflow="fold"
+            )
+        for row in table.rows:
+            drawn.add_row(*map(Text, row))
+        console.print(drawn, width=width)
+        if table.note:
+            console.print(Text(table.note, style="dim"), width=width)
+        console.print()
+
+
+def number(value: float) -> str:
+    """Five significant digits."""
+    return f"{value:.5g}"
+
+
+def mean_and_error(e: Estimate) -> str:
+    """mean ± standard error, the error with two significant digits; the mean alone of a single run."""
+    if e.standard_error is None:
+        return number(e.mean)
+    if e.standard_error <= 1e-9 * abs(e.mean):
+        return f"{number(e.mean)} ± 0"
+    decimals = int(np.clip(1 - np.floor(np.log10(e.standard_error)), 0, 6))
+    return f"{e.mean:.{decimals}f} ± {e.standard_error:.{decimals}f}"
+
+
+def leaderboard_tables(board: Leaderboard) -> list[Table]:
+    """A table a task and, last, the scores over tasks."""
+    return [*map(_task_table, board.tasks), _score_table(board)]
+
+
+def _task_table(task: TaskTable) -> Table:
+    """As many metrics as fit beside the agents, at least the first."""
+    texts = [
+        [mean_and_error(e.estimates[m]) if e.estimates else e.status for m in task.metrics]
+        for e in task.entries
+    ]
+    room = WIDTH - len("|  #  |") - min(max(len(e.agent) for e in task.entries), _AGENT_WIDTH) - len("  |")
+    shown = 0
+    for i, metric in enumerate(task.metrics):
+        room -= max(len(metric), *(len(row[i]) for row in texts)) + len("  |")
+        if i and room < 0:
+            break
+        shown += 1
+    rows = [[str(e.rank or "–"), e.agent, *text[:shown]] for e, text in zip(task.entries, texts, strict=True)]
+    runs = sorted({e.num_runs for entry in task.entries for e in entry.estimates.values()})
+    count = " or ".join(map(str, runs)) + (" run" if runs == [1] else " runs")
+    return Table(
+        f"{task.task} (version {task.version}): T = {task.horizon}, {count}",
+        ["#", "agent", *(m.replace("_", " ") for m in task.metrics[:shown])],
+        rows,
+        numbers=shown,
+    )
+
+
+def _score_table(board: Leaderboard) -> Table:
+    name = board.metric.replace("_", " ")
+    columns = ["#", "agent", name, "95 % interval", "n/a", "failed"]
+    rows = []
+    for s in board.scores:
+        score = "–" if s.score is None else f"{s.score:.4f}"
+        interval = "–" if s.low is None else f"[{s.low:.4f}, {s.high:.4f}]"
+        rows.append([str(s.rank or "–"), s.agent, score, interval, str(s.not_applicable), str(s.failed)])
+    count = len(board.common_tasks)
+    tasks = f"{count} task{'s' * (count != 1)}"
+    gap = "" if board.metric.endswith("regret") else f"{name} times T, "
+    note = (
+        f"Mean over the {tasks} that all agents with a score have in common of {gap or name + ', '}"
+        "divided by loss_scale · sqrt(T ln d / 2) (0 at d = 1); lower is better. "
+        "Interval: bootstrap over runs."
+    )
+    return Table(f"All tasks: {name}", columns, rows, numbers=4, note=" ".join([note, *board.notes]))
+
+
+def leaderboard_csv(board: Leaderboard) -> str:
+    """One line a task, agent and metric, numbers whole; the scores with "all" for the task."""
+    out = io.StringIO()
+    write = csv.writer(out, lineterminator="\n").writerow
+    write(
+        [
+            "task",
+            "version",
+            "horizon",
+            "rank",
+            "agent",
+            "status",
+            "metric",
+            "mean",
+            "standard_error",
+            "runs",
+            "low",
+            "high",
+        ]
+    )
+    for task in board.tasks:
+        for entry in task.entries:
+            where = [task.task, task.version, task.horizon, entry.rank, entry.agent, entry.status]
+            for metric, e in entry.estimates.items():
+                write([*where, metric, e.mean, e.standard_error, e.num_runs, None, None])
+            if not entry.estimates:
+                write([*where, None, None, None, None, None, None])
+    for s in board.scores:
+        where = ["all", None, None, s.rank, s.agent, "ok" if s.score is not None else "no score"]
+        write([*where, f"normalised {board.metric}", s.score, None, None, s.low, s.high])
+    return out.getvalue()

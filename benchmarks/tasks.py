@@ -1,0 +1,144 @@
+"""Tasks as data, and the suites they make up.
+
+A task that changes what its results mean gets a higher `version`: results of different versions
+are never put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from regret_envs import games, streams
+from regret_envs.engine import Play
+from regret_envs.registry import lookup
+from regret_envs.worlds import FloatArray, World
+
+METRICS: dict[str, Callable[[Play], FloatArray]] = {
+    "external_regret": lambda play: play.regret("external").max(0),
+    "swap_regret": lambda play: play.regret("swap").max(0),
+    "cce_gap": lambda play: play.gaps().cce.max,
+    "ce_gap": lambda play: play.gaps().ce.max,
+    "swap_gap": lambda play: play.gaps().swap.max,
+    "nash_conv": lambda play: play.nash_conv(),
+}
+"""What can be measured: from play to one number a run, in games the maximum over players (NashConv: the sum)."""
+
+STREAM_METRICS = ("external_regret", "swap_regret")
+GAME_METRICS = ("cce_gap", "ce_gap", "swap_gap", "nash_conv", "external_regret", "swap_regret")
+
+
+class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A world, how long it is played, and what is measured.
+
+    In a game the pairing is self-play: an agent of its own, made from the same spec, in every seat.
+
+    Attributes:
+        id: the name.
+        version: raised when results are not comparable any more.
+        world: "streams.NAME" or "games.NAME", names as in `streams.make` and `games.make`.
+        settings: the world's settings.
+        horizon: rounds, T.
+        metrics: what is measured, the main one first; names as in `METRICS`.
+        loss_scale: the range of the losses, or the standard deviation of Gaussian ones.
+        starting_loss_scale: s; every player and run is shown losses N(0, s² I) before round 1.
+        num_runs: the number of runs where the task itself fixes it (recorded data, a deterministic
+            world); its seed is then 0.
+        summary: one line for lists.
+    """
+
+    id: str
+    version: int = 1
+    world: str
+    settings: dict[str, Any] = {}
+    horizon: int
+    metrics: tuple[str, ...]
+    loss_scale: float
+    starting_loss_scale: float = 0.0
+    num_runs: int | None = None
+    summary: str
+
+
+def make_world(task: Task) -> World:
+    """The world of a task.
+
+    Raises:
+        ValueError: if there is no such world (lists the near matches) or its settings are wrong.
+        TypeError: if it has no such setting.
+    """
+    kind, _, name = task.world.partition(".")
+    make = lookup("kind of world", kind, {"streams": streams.make, "games": games.make})
+    return make(name, **task.settings)
+
+
+_PAPER = (
+    Task(
+        id="gaussian_d3_t20",
+        world="streams.gaussian",
+        settings={"num_actions": 3},
+        horizon=20,
+        metrics=STREAM_METRICS,
+        loss_scale=1.0,
+        summary="i.i.d. Gaussian losses, 3 actions",
+    ),
+    Task(
+        id="biased_gaussian_d3_t20",
+        world="streams.biased_gaussian",
+        settings={"num_actions": 3, "bias_scale": 0.35},
+        horizon=20,
+        metrics=STREAM_METRICS,
+        loss_scale=1.0,
+        summary="Gaussian losses around a bias drawn once a run, 3 actions",
+    ),
+    Task(
+        id="weighted_rps_t20",
+        world="games.weighted_rps",
+        horizon=20,
+        metrics=GAME_METRICS,
+        loss_scale=2.0,
+        num_runs=1,
+        summary="weighted rock–paper–scissors from the agent's first policy, deterministic",
+    ),
+)
+
+_CORE = (
+    Task(
+        id="shapley_t5000",
+        world="games.shapley",
+        horizon=5000,
+        metrics=GAME_METRICS,
+        loss_scale=1.0,
+        starting_loss_scale=1.0,
+        summary="Shapley's game, where fictitious play cycles, 3 × 3 actions",
+    ),
+    Task(
+        id="jordan_t1000",
+        world="games.jordan",
+        horizon=1000,
+        metrics=GAME_METRICS,
+        loss_scale=2.0,
+        starting_loss_scale=1.0,
+        summary="Jordan's three-player matching pennies, 2 × 2 × 2 actions",
+    ),
+)
+
+TASKS: dict[str, Task] = {task.id: task for task in (*_PAPER, *_CORE)}
+
+
+class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Tasks that are run together, by id."""
+
+    summary: str
+    tasks: tuple[str, ...]
+
+
+SUITES: dict[str, Suite] = {
+    "core": Suite("streams, stock prices and games, horizons 20 to 5,651", tuple(t.id for t in _CORE)),
+    "paper": Suite("the simplex experiments, horizon 20", tuple(t.id for t in _PAPER)),
+    "smoke": Suite(
+        "three small tasks, a few seconds",
+        ("biased_gaussian_d3_t20", "weighted_rps_t20", "jordan_t1000"),
+    ),
+}
