@@ -9,14 +9,32 @@ if __name__ != "regret_envs.agents":
 from regret_envs.agents.base import Agent, SingleRunAgent
 from regret_envs.agents.baselines import FixedPolicy, FollowTheLeader, Uniform
 from regret_envs.agents.blum_mansour import BlumMansour
-from regret_envs.agents.hedge import Hedge
+from regret_envs.agents.euclidean import EuclideanFTRL, OnlineGradientDescent
+from regret_envs.agents.hedge import AdaHedge, Hedge, OptimisticHedge
+from regret_envs.agents.registry import AGENTS, make
+from regret_envs.agents.regret_matching import (
+    PredictiveRegretMatchingPlus,
+    RegretMatching,
+    RegretMatchingPlus,
+)
+from regret_envs.agents.stoltz_lugosi import StoltzLugosi
 
 __all__ = [
+    "AGENTS",
+    "AdaHedge",
     "Agent",
     "BlumMansour",
+    "EuclideanFTRL",
     "FixedPolicy",
     "FollowTheLeader",
     "Hedge",
+    "OnlineGradientDescent",
+    "OptimisticHedge",
+    "PredictiveRegretMatchingPlus",
+    "RegretMatching",
+    "RegretMatchingPlus",
     "SingleRunAgent",
+    "StoltzLugosi",
     "Uniform",
+    "make",
 ]

@@ -24,11 +24,14 @@ class Agent(ABC):
         reference: the paper that the agent is from.
         guarantee: its guarantee in a few words; ρ is the range of a round's losses.
         bounds: the kind of regret that the guarantee is about, "" if there is none.
+        shares_bound: whether `regret_bound` is concave in the squares of the rounds' ranges, so that
+            the copies in a swap-regret reduction, which share the losses, share the bound too.
     """
 
     reference: ClassVar[str] = ""
     guarantee: ClassVar[str] = ""
     bounds: ClassVar[Bounds] = ""
+    shares_bound: ClassVar[bool] = False
 
     @abstractmethod
     def reset(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,15 +25,43 @@ class BlumMansour(Agent):
         copies: the agent that is copied, `Hedge()` by default. Its default step size is multiplied
             by d, since the copies share the losses; an explicit step is used as given.
 
+    Raises:
+        TypeError: if `copies` is not an agent.
+
     Guarantee with Hedge copies: SR_T ≤ d ln d / η + (η ρ² / 8) Σ_t Σ_i π_t(i)² for losses of range ρ
     (Blum and Mansour, "From External to Internal Regret", JMLR 2007, Theorem 5, with the sharper
-    second-order term).
+    second-order term), at the default step and ρ = 2 at most (d + 1) sqrt(T ln d / 2).
     """
 
     copies: Agent = field(default_factory=Hedge)
 
     reference = "Blum and Mansour 2007"
     guarantee = "swap regret ≤ Σ_i external regret of copy i"
+    bounds = "swap"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.copies, Agent):
+            raise TypeError(f"copies must be an agent, got {self.copies!r}")
+
+    def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
+        """What the copies cannot play."""
+        return self.copies.unsupported(num_actions, horizon=horizon)
+
+    def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float | None:
+        """The sum of the copies' bounds, or None where they have none.
+
+        Copy i sees losses of range π_t(i) ρ, whose squares add up to at most ρ² over the copies. A
+        bound that is concave in the squared ranges is then at most what d copies of range ρ / √d have.
+        """
+        if self.copies.bounds not in ("external", "swap"):
+            return None
+        share = loss_range / math.sqrt(num_actions) if self.copies.shares_bound else loss_range
+        bound = self.copies.as_copy(num_actions).regret_bound(num_actions, horizon, share)
+        return None if bound is None else num_actions * bound
+
+    def as_copy(self, num_copies: int) -> BlumMansour:
+        """The reduction over copies with a step `num_copies` times as large."""
+        return BlumMansour(self.copies.as_copy(num_copies))
 
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator

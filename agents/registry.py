@@ -59,8 +59,27 @@ AGENTS: dict[str, AgentEntry] = {
     "hedge-anytime": AgentEntry(
         f"{_HERE}.hedge:Hedge", "Hedge (entropy-FTRL), step ∝ 1/√t", "external", {"step_size": "anytime"}
     ),
+    "adahedge": AgentEntry(f"{_HERE}.hedge:AdaHedge", "AdaHedge: Hedge that finds its step", "external"),
+    "optimistic-hedge": AgentEntry(
+        f"{_HERE}.hedge:OptimisticHedge", "Optimistic Hedge: the last losses count twice", "external"
+    ),
+    "euclidean-ftrl": AgentEntry(
+        f"{_HERE}.euclidean:EuclideanFTRL", "Euclidean FTRL (lazy projection)", "external"
+    ),
+    "ogd": AgentEntry(f"{_HERE}.euclidean:OnlineGradientDescent", "Online gradient descent", "external"),
+    "regret-matching": AgentEntry(f"{_HERE}.regret_matching:RegretMatching", "Regret matching", "external"),
+    "rm+": AgentEntry(f"{_HERE}.regret_matching:RegretMatchingPlus", "Regret matching+", "external"),
+    "predictive-rm+": AgentEntry(
+        f"{_HERE}.regret_matching:PredictiveRegretMatchingPlus", "Predictive regret matching+", "external"
+    ),
     "blum-mansour": AgentEntry(
         f"{_HERE}.blum_mansour:BlumMansour", "Blum–Mansour over Hedge (entropy-FTRL) copies", "swap"
+    ),
+    "blum-mansour-rm+": AgentEntry(
+        f"{_HERE}.blum_mansour:BlumMansour", "Blum–Mansour over RM+ copies", "swap", {"copies": "rm+"}
+    ),
+    "stoltz-lugosi": AgentEntry(
+        f"{_HERE}.stoltz_lugosi:StoltzLugosi", "Stoltz–Lugosi: exponential weights over pairs", "internal"
     ),
 }
 
