@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from regret_envs.recorded import Recorded, prices
 from regret_envs.registry import lookup
 from regret_envs.worlds import FloatArray, Stream, World, at_least, non_negative
 
@@ -23,9 +24,11 @@ __all__ = [
     "DriftingMean",
     "Gaussian",
     "Rademacher",
+    "Recorded",
     "Stream",
     "SwitchingBest",
     "make",
+    "prices",
 ]
 
 
@@ -315,6 +318,8 @@ STREAMS: dict[str, Callable[..., World]] = {
     "switching": SwitchingBest,
     "rademacher": Rademacher,
     "alternating": Alternating,
+    "recorded": Recorded,
+    "prices": prices,
 }
 
 
