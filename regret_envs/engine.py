@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from regret_envs import metrics
+from regret_envs.feedback import Channels, Feedback
 from regret_envs.registry import lookup
 from regret_envs.worlds import Episode, FloatArray, RunSeeds, World, at_least, non_negative
 
@@ -45,6 +46,8 @@ class Play:
         mean_policies: the average policy T⁻¹ Σ_s π_s of every player, arrays (num_runs, d).
         policies: recorded on request: one array (t, num_runs, d) a player, else None.
         losses: likewise.
+        realised: where actions were drawn (bandit feedback), the same play with the drawn actions
+            in place of the policies: regrets and gaps of what was in fact played. Else None.
         earlier: the play up to each earlier round asked for, by round.
     """
 
@@ -54,6 +57,7 @@ class Play:
     mean_policies: tuple[FloatArray, ...]
     policies: tuple[FloatArray, ...] | None = None
     losses: tuple[FloatArray, ...] | None = None
+    realised: Play | None = None
     earlier: dict[int, Play] = field(default_factory=dict)
     _episode: Episode | None = field(default=None, repr=False)
 
@@ -124,6 +128,7 @@ def simulate(
     seed: int = 0,
     first_run: int = 0,
     starting_loss_scale: float = 0.0,
+    feedback: Feedback | Sequence[Feedback] = (),
     rounds: Iterable[int] = (),
     record: Recorded | Sequence[Recorded] = (),
     horizon_known: bool = True,
@@ -144,6 +149,8 @@ def simulate(
         starting_loss_scale: s; every player and run is shown losses drawn from N(0, s² I) in a
             round 0 that the metrics leave out (self-play from uniform is degenerate where the
             equilibrium is uniform). 0: no such round.
+        feedback: what lies between the world and every agent, one layer or several in series; none:
+            full information.
         rounds: rounds at which the play so far is kept, for anytime curves (`Play.at`).
         record: "policies", "losses" or both: kept whole, in memory proportional to the horizon.
         horizon_known: whether agents are told the horizon.
@@ -156,7 +163,8 @@ def simulate(
         PolicyError: if policies are of the wrong shape or off the simplex; names the agent, the
             round and the run.
         ValueError: if there are not as many agents as players, the same object is given two seats,
-            `horizon` or `num_runs` is below 1, or a round to keep lies outside 1 … horizon.
+            `horizon` or `num_runs` is below 1, a round to keep lies outside 1 … horizon, or two
+            layers of feedback delay or two draw actions.
     """
     horizon, num_runs = at_least("horizon", horizon, 1), at_least("num_runs", num_runs, 1)
     seed, first_run = at_least("seed", seed, 0), at_least("first_run", first_run, 0)
@@ -171,12 +179,17 @@ def simulate(
     for name in recorded:
         lookup("record", name, {"policies": 0, "losses": 0})
 
+    layers = [feedback] if isinstance(feedback, Feedback) else list(feedback)
+    for kind in ("delays", "draws_actions"):
+        if sum(getattr(layer, kind) for layer in layers) > 1:
+            raise ValueError(f"at most one layer of feedback may have {kind}, got {layers}")
+
     seeds = RunSeeds(seed, num_runs, first_run)
     num_actions = world.seats(len(agents))
     episode = world.start(num_agents=len(agents), horizon=horizon, seeds=seeds)
     block_rounds = min(max(_BLOCK_CELLS // (max(num_actions) * num_runs), 8), 256)
     seats = [
-        _Seat(agent, player, d, num_runs, block_rounds)
+        _Seat(agent, player, d, num_runs, block_rounds, layers, seeds)
         for player, (agent, d) in enumerate(zip(agents, num_actions, strict=True))
     ]
     for player, seat in enumerate(seats):
@@ -192,8 +205,7 @@ def simulate(
             count = min(block_rounds, stop - t)
             _play_block(episode, seats, t, count)
             for seat, blocks in zip(seats, history, strict=True):
-                seat.play_loss.add(seat.policies[:count], seat.losses[:count])
-                seat.policy_sum += seat.policies[:count].sum(0)
+                seat.add(count)
                 for name in blocks:
                     blocks[name].append(getattr(seat, name)[:count].copy())
             t += count
@@ -209,6 +221,7 @@ def simulate(
             mean_policies=tuple((seat.policy_sum / t).T for seat in seats),
             policies=kept.get("policies"),
             losses=kept.get("losses"),
+            realised=_realised(seats, t, seed, episode),
             earlier=earlier if t == horizon else {},
             _episode=episode,
         )
@@ -218,12 +231,27 @@ def simulate(
 _BLOCK_CELLS = 1 << 15
 
 
+def _realised(seats: Sequence[_Seat], t: int, seed: int, episode: Episode) -> Play | None:
+    """Play with the drawn actions in place of the policies, where actions are drawn."""
+    if not all(seat.draws_actions for seat in seats):
+        return None
+    return Play(
+        t=t,
+        seed=seed,
+        play_losses=tuple(seat.realised_play_loss.value() for seat in seats),
+        mean_policies=tuple((seat.action_sum / t).T for seat in seats),
+        _episode=episode,
+    )
+
+
 def _play_block(episode: Episode, seats: Sequence[_Seat], t: int, count: int) -> None:
     """Play rounds t + 1 … t + count and check the policies, a block at a time since that is cheaper."""
     k = 0
     try:
         for k in range(count):
-            losses = episode.step([seat.act(k, t) for seat in seats])
+            policies = [seat.act(k, t) for seat in seats]
+            played = [seat.play(k) for seat in seats]
+            losses = episode.step(played if episode.answers_actions else policies)
             for seat, loss in zip(seats, losses, strict=True):
                 seat.observe(k, loss)
     except PolicyError:
@@ -247,7 +275,14 @@ class _Seat:
     """An agent at its seat: asks it, shows it losses, and keeps a block of rounds of its play."""
 
     def __init__(
-        self, agent: AgentLike, player: int, num_actions: int, num_runs: int, block_rounds: int
+        self,
+        agent: AgentLike,
+        player: int,
+        num_actions: int,
+        num_runs: int,
+        block_rounds: int,
+        layers: Sequence[Feedback],
+        seeds: RunSeeds,
     ) -> None:
         self.agent = agent
         self.player = player
@@ -256,6 +291,12 @@ class _Seat:
         self.policy_sum = np.zeros((num_actions, num_runs))
         self.play_loss = metrics.PlayLossSum(num_actions, num_runs)
         self._shape = (num_runs, num_actions)
+        self._channels = Channels(layers, num_actions, seeds, player) if layers else None
+        self.draws_actions = any(layer.draws_actions for layer in layers)
+        if self.draws_actions:
+            self.actions = np.empty_like(self.policies)
+            self.action_sum = np.zeros_like(self.policy_sum)
+            self.realised_play_loss = metrics.PlayLossSum(num_actions, num_runs)
 
     def reset(self, horizon: int | None, rng: np.random.Generator) -> None:
         num_runs, num_actions = self._shape
@@ -278,9 +319,29 @@ class _Seat:
         self.policies[k] = policies.T
         return self.policies[k].T
 
+    def play(self, k: int) -> FloatArray:
+        """What is played in row k of the block: the policies, or the actions drawn from them."""
+        if not self.draws_actions or self._channels is None:
+            return self.policies[k].T
+        self.actions[k] = self._channels.play(self.policies[k])
+        return self.actions[k].T
+
     def observe(self, k: int, losses: FloatArray) -> None:
+        """Keep the world's losses as row k of the block, and show the agent what arrives."""
         self.losses[k] = losses.T
-        self.agent.observe(losses)
+        if self._channels is None:
+            self.agent.observe(losses)
+        else:
+            for shown in self._channels.show(self.losses[k]):
+                self.agent.observe(shown.T)
+
+    def add(self, count: int) -> None:
+        """Sum up the block's first `count` rounds."""
+        self.play_loss.add(self.policies[:count], self.losses[:count])
+        self.policy_sum += self.policies[:count].sum(0)
+        if self.draws_actions:
+            self.realised_play_loss.add(self.actions[:count], self.losses[:count])
+            self.action_sum += self.actions[:count].sum(0)
 
     def check(self, t: int, count: int) -> None:
         """Check the block's first `count` rounds.

@@ -50,16 +50,27 @@ class RunSeeds:
         """The generator handed to the agent of seat `player` (one for the whole batch)."""
         return self._generator(_AGENT, player, self.first_run)
 
-    def feedback(self, player: int) -> list[np.random.Generator]:
-        """One generator a run, for what lies between the world and the agent of seat `player`."""
-        return [self._generator(_FEEDBACK, player, run) for run in self.runs]
+    def feedback(self, player: int, layer: int) -> list[np.random.Generator]:
+        """One generator a run, for a layer between the world and the agent of seat `player`."""
+        return [self._generator(_FEEDBACK, player, layer, run) for run in self.runs]
+
+    def shared_feedback(self, player: int, layer: int) -> np.random.Generator:
+        """The generator for what that layer does alike in all runs of the seed."""
+        return self._generator(_FEEDBACK, player, layer)
 
     def _generator(self, *key: int) -> np.random.Generator:
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=key)))
 
 
 class Episode(ABC):
-    """The state of `num_runs` runs of a world. Picklable."""
+    """The state of `num_runs` runs of a world. Picklable.
+
+    Attributes:
+        answers_actions: where actions are drawn from the policies (bandit feedback), whether the
+            world answers the drawn ones (a game does), or still the policies (an adversary).
+    """
+
+    answers_actions = True
 
     @abstractmethod
     def step(self, policies: Sequence[FloatArray]) -> Sequence[FloatArray]:

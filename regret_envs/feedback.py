@@ -1,0 +1,355 @@
+"""What an agent is shown: layers between the world and the agent.
+
+Without a layer an agent is shown the losses of all actions at the end of every round (full
+information). Layers compose in the order in which the losses pass them: `[Bandit(), Delayed(5)]`
+is delayed bandit feedback. Metrics always see the world's true losses.
+
+Inside, arrays are (num_actions, num_runs).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+
+import numpy as np
+
+from regret_envs.worlds import FloatArray, RunSeeds, at_least, non_negative
+
+
+class Channel(ABC):
+    """The state of a layer at one seat, for `num_runs` runs. Picklable."""
+
+    @property
+    def outstanding(self) -> int:
+        """How many rounds' losses have not been passed on yet."""
+        return 0
+
+    def play(self, policies: FloatArray) -> FloatArray:
+        """What is played where the agent's policies are `policies`, shape (num_actions, num_runs)."""
+        return policies
+
+    @abstractmethod
+    def show(self, losses: FloatArray) -> Sequence[FloatArray]:
+        """What arrives at the end of a round whose losses are `losses`, shape (num_actions, num_runs).
+
+        Returns:
+            None, one or several arrays of that shape, in the order of their rounds.
+        """
+
+
+class Feedback(ABC):
+    """The description of a layer.
+
+    Attributes:
+        draws_actions: whether an action is drawn from the policy, so that play is realised.
+        delays: whether losses arrive later than in their round.
+    """
+
+    draws_actions = False
+    delays = False
+
+    @abstractmethod
+    def start(self, num_actions: int, seeds: LayerSeeds) -> Channel:
+        """Begin an episode at one seat; all randomness comes from `seeds`."""
+
+
+@dataclass(frozen=True)
+class LayerSeeds:
+    """The random generators of one layer at one seat."""
+
+    seeds: RunSeeds
+    player: int
+    layer: int
+
+    def runs(self) -> list[np.random.Generator]:
+        """One generator a run."""
+        return self.seeds.feedback(self.player, self.layer)
+
+    def shared(self) -> np.random.Generator:
+        """One generator for what is the same in all runs of a seed, whatever the batch."""
+        return self.seeds.shared_feedback(self.player, self.layer)
+
+
+class _Draws:
+    """Random arrays round by round: every run draws a block of rounds from its own generator."""
+
+    def __init__(
+        self, rngs: list[np.random.Generator], draw: Callable[[np.random.Generator], FloatArray]
+    ) -> None:
+        self._rngs = rngs
+        self._draw = draw
+        self._block = np.empty((0, len(rngs)))
+        self._next = 0
+
+    def next(self) -> FloatArray:
+        """The round's draws, the runs along the last axis."""
+        if self._next == len(self._block):
+            self._block = np.stack([self._draw(rng) for rng in self._rngs], axis=-1)
+            self._next = 0
+        self._next += 1
+        return self._block[self._next - 1]
+
+
+_BLOCK_ROUNDS = 128
+
+
+def _uniforms(rng: np.random.Generator) -> FloatArray:
+    return rng.random(_BLOCK_ROUNDS)
+
+
+@dataclass(frozen=True)
+class Bandit(Feedback):
+    """Only the loss of an action drawn from the policy is seen; the agent is shown an estimate.
+
+    A_t ~ π_t and ℓ̂_t(a) = 1[a = A_t] (ℓ_t(a) − loss_offset) / (π_t(a) + implicit_exploration).
+
+    With `implicit_exploration` γ = 0 the estimate is unbiased up to the offset (Auer, Cesa-Bianchi,
+    Freund and Schapire 2002), so Exp3 is Hedge behind this layer; γ > 0 trades bias for variance
+    ("IX", Kocák, Neu, Valko and Munos 2014; Neu 2015) and asks for losses above `loss_offset`.
+
+    Args:
+        implicit_exploration: γ ≥ 0.
+        loss_offset: subtracted from the observed loss: the lowest possible loss, −1 in the games here.
+
+    Raises:
+        ValueError: if γ is negative or a number is not finite.
+    """
+
+    _: KW_ONLY
+    implicit_exploration: float = 0.0
+    loss_offset: float = 0.0
+
+    draws_actions = True
+
+    def __post_init__(self) -> None:
+        non_negative("implicit_exploration", self.implicit_exploration)
+        if not np.isfinite(self.loss_offset):
+            raise ValueError(f"loss_offset must be finite, got {self.loss_offset!r}")
+
+    def start(self, num_actions: int, seeds: LayerSeeds) -> Channel:
+        """Begin an episode; every run draws its actions from a generator of its own."""
+        return _BanditChannel(self, seeds.runs())
+
+
+class _BanditChannel(Channel):
+    def __init__(self, layer: Bandit, rngs: list[np.random.Generator]) -> None:
+        self._layer = layer
+        self._uniforms = _Draws(rngs, _uniforms)
+        self._runs = np.arange(len(rngs))
+
+    def play(self, policies: FloatArray) -> FloatArray:
+        cumulative = policies.cumsum(0)
+        # Against rounding: the last partial sum is what the uniform number is scaled to.
+        drawn = (self._uniforms.next() * cumulative[-1] >= cumulative).sum(0)
+        self._drawn = drawn
+        self._probability = policies[drawn, self._runs]
+        actions = np.zeros_like(policies)
+        actions[drawn, self._runs] = 1.0
+        return actions
+
+    def show(self, losses: FloatArray) -> Sequence[FloatArray]:
+        estimate = np.zeros_like(losses)
+        seen = losses[self._drawn, self._runs] - self._layer.loss_offset
+        estimate[self._drawn, self._runs] = seen / (self._probability + self._layer.implicit_exploration)
+        return [estimate]
+
+
+@dataclass(frozen=True)
+class Delayed(Feedback):
+    """The losses of round t arrive `delay` to `delay + jitter` rounds late, in order.
+
+    The delay of every round is drawn uniformly, the same for all runs of a seed; a round that would
+    overtake an earlier one waits for it. Weinberger and Ordentlich 2002; Joulani, György and
+    Szepesvári 2013.
+
+    Args:
+        delay: rounds, at least 0 (no delay).
+        jitter: rounds, at least 0.
+
+    Raises:
+        ValueError: if one is negative.
+    """
+
+    delay: int = 1
+    _: KW_ONLY
+    jitter: int = 0
+
+    delays = True
+
+    def __post_init__(self) -> None:
+        at_least("delay", self.delay, 0)
+        at_least("jitter", self.jitter, 0)
+
+    def start(self, num_actions: int, seeds: LayerSeeds) -> Channel:
+        """Begin an episode."""
+        return _DelayedChannel(self, seeds.shared())
+
+
+class _DelayedChannel(Channel):
+    def __init__(self, layer: Delayed, rng: np.random.Generator) -> None:
+        self._layer = layer
+        self._rng = rng
+        self._t = 0
+        self._waiting: deque[tuple[int, FloatArray]] = deque()
+
+    def show(self, losses: FloatArray) -> Sequence[FloatArray]:
+        self._t += 1
+        due = self._t + self._layer.delay + int(self._rng.integers(self._layer.jitter + 1))
+        self._waiting.append((due, losses.copy()))
+        arrived = []
+        while self._waiting and self._waiting[0][0] <= self._t:
+            arrived.append(self._waiting.popleft()[1])
+        return arrived
+
+    @property
+    def outstanding(self) -> int:
+        return len(self._waiting)
+
+
+@dataclass(frozen=True)
+class Phased(Feedback):
+    """Losses arrive together at the end of every phase of `length` rounds, in order.
+
+    Raises:
+        ValueError: if `length` is below 1.
+    """
+
+    length: int = 10
+
+    delays = True
+
+    def __post_init__(self) -> None:
+        at_least("length", self.length, 1)
+
+    def start(self, num_actions: int, seeds: LayerSeeds) -> Channel:
+        """Begin an episode."""
+        return _PhasedChannel(self.length)
+
+
+class _PhasedChannel(Channel):
+    def __init__(self, length: int) -> None:
+        self._length = length
+        self._waiting: list[FloatArray] = []
+
+    def show(self, losses: FloatArray) -> Sequence[FloatArray]:
+        self._waiting.append(losses.copy())
+        if len(self._waiting) < self._length:
+            return []
+        arrived, self._waiting = self._waiting, []
+        return arrived
+
+    @property
+    def outstanding(self) -> int:
+        return len(self._waiting)
+
+
+@dataclass(frozen=True)
+class Noisy(Feedback):
+    """What is shown is ℓ_t + N(0, scale² I).
+
+    Raises:
+        ValueError: if the scale is negative or not finite.
+    """
+
+    scale: float = 0.1
+
+    def __post_init__(self) -> None:
+        non_negative("scale", self.scale)
+
+    def start(self, num_actions: int, seeds: LayerSeeds) -> Channel:
+        """Begin an episode; every run's noise comes from a generator of its own."""
+        return _NoisyChannel(self.scale, num_actions, seeds.runs())
+
+
+class _NoisyChannel(Channel):
+    def __init__(self, scale: float, num_actions: int, rngs: list[np.random.Generator]) -> None:
+        self._scale = scale
+        self._normals = _Draws(rngs, partial(_normals, num_actions))
+
+    def show(self, losses: FloatArray) -> Sequence[FloatArray]:
+        return [losses + self._scale * self._normals.next()]
+
+
+def _normals(num_actions: int, rng: np.random.Generator) -> FloatArray:
+    # Shape (rounds, num_actions): fewer rounds at a time with many actions, to bound the memory.
+    return rng.standard_normal((max(_BLOCK_ROUNDS // num_actions, 1), num_actions))
+
+
+@dataclass(frozen=True)
+class Corrupted(Feedback):
+    """An adversary makes the best action so far look worse, within a budget.
+
+    While budget is left, the loss shown of the action with the least cumulative true loss is raised
+    by `magnitude` (less in the last round that the budget pays for). The budget bounds
+    C = Σ_t max_a |shown_t(a) − ℓ_t(a)| (Lykouris, Mirrokni and Paes Leme 2018).
+
+    Raises:
+        ValueError: if a number is negative or not finite.
+    """
+
+    budget: float = 10.0
+    _: KW_ONLY
+    magnitude: float = 1.0
+
+    def __post_init__(self) -> None:
+        non_negative("budget", self.budget)
+        non_negative("magnitude", self.magnitude)
+
+    def start(self, num_actions: int, seeds: LayerSeeds) -> Channel:
+        """Begin an episode; nothing in it is random."""
+        return _CorruptedChannel(self)
+
+
+class _CorruptedChannel(Channel):
+    def __init__(self, layer: Corrupted) -> None:
+        self._left = layer.budget
+        self._magnitude = layer.magnitude
+        self._cumulative: FloatArray | float = 0.0
+
+    def show(self, losses: FloatArray) -> Sequence[FloatArray]:
+        spent = min(self._magnitude, self._left)
+        self._left -= spent
+        self._cumulative = self._cumulative + losses
+        shown = losses.copy()
+        shown[self._cumulative.argmin(0), np.arange(losses.shape[1])] += spent
+        return [shown]
+
+
+FEEDBACK: dict[str, type[Feedback]] = {
+    "bandit": Bandit,
+    "delayed": Delayed,
+    "phased": Phased,
+    "noisy": Noisy,
+    "corrupted": Corrupted,
+}
+
+
+class Channels:
+    """Layers in series at one seat."""
+
+    def __init__(self, layers: Sequence[Feedback], num_actions: int, seeds: RunSeeds, player: int) -> None:
+        self._channels = [
+            layer.start(num_actions, LayerSeeds(seeds, player, k)) for k, layer in enumerate(layers)
+        ]
+
+    def play(self, policies: FloatArray) -> FloatArray:
+        """What is played, passed through all layers."""
+        for channel in self._channels:
+            policies = channel.play(policies)
+        return policies
+
+    def show(self, losses: FloatArray) -> Sequence[FloatArray]:
+        """What arrives at the agent, passed through all layers."""
+        arrived: Sequence[FloatArray] = [losses]
+        for channel in self._channels:
+            arrived = [shown for loss in arrived for shown in channel.show(loss)]
+        return arrived
+
+    @property
+    def outstanding(self) -> int:
+        """How many rounds' losses the agent has not been shown yet."""
+        return sum(channel.outstanding for channel in self._channels)
