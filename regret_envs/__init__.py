@@ -1,6 +1,7 @@
 """Environments, agents and exact equilibrium gaps for online learning in games."""
 
 from regret_envs import games, metrics, streams
-from regret_envs.engine import Play, simulate
+from regret_envs.engine import simulate
+from regret_envs.play import Play
 
 __all__ = ["Play", "games", "metrics", "simulate", "streams"]

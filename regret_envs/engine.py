@@ -1,16 +1,15 @@
-"""`simulate`: rounds of many runs at once, and the play that comes out."""
+"""`simulate`: rounds of many runs at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal, Protocol
 
 import numpy as np
 
 from regret_envs import metrics
 from regret_envs.feedback import Channels, Feedback
+from regret_envs.play import Play
 from regret_envs.registry import lookup
 from regret_envs.worlds import Episode, FloatArray, RunSeeds, World, at_least, non_negative
 
@@ -33,87 +32,6 @@ class AgentLike(Protocol):
 
 class PolicyError(ValueError):
     """An agent's policies are of the wrong shape or off the simplex."""
-
-
-@dataclass(frozen=True)
-class Play:
-    """What `num_runs` runs of play came to, up to round `t`.
-
-    Attributes:
-        t: rounds played.
-        seed: the seed.
-        play_losses: one play–loss matrix Σ_s π_s ℓ_sᵀ a player, arrays (num_runs, d, d).
-        mean_policies: the average policy T⁻¹ Σ_s π_s of every player, arrays (num_runs, d).
-        policies: recorded on request: one array (t, num_runs, d) a player, else None.
-        losses: likewise.
-        realised: where actions were drawn (bandit feedback), the same play with the drawn actions
-            in place of the policies: regrets and gaps of what was in fact played. Else None.
-        earlier: the play up to each earlier round asked for, by round.
-    """
-
-    t: int
-    seed: int
-    play_losses: tuple[FloatArray, ...]
-    mean_policies: tuple[FloatArray, ...]
-    policies: tuple[FloatArray, ...] | None = None
-    losses: tuple[FloatArray, ...] | None = None
-    realised: Play | None = None
-    earlier: dict[int, Play] = field(default_factory=dict)
-    _episode: Episode | None = field(default=None, repr=False)
-
-    @property
-    def num_players(self) -> int:
-        """N."""
-        return len(self.play_losses)
-
-    @property
-    def num_runs(self) -> int:
-        """B."""
-        return len(self.play_losses[0])
-
-    def regret(self, kind: str = "external") -> FloatArray:
-        """Regret, shape (num_players, num_runs), in units of loss.
-
-        Args:
-            kind: "external", "swap" or "internal".
-
-        Raises:
-            UnknownNameError: for another kind.
-        """
-        regret = lookup("regret", kind, metrics.REGRETS)
-        return np.stack([regret(m) for m in self.play_losses])
-
-    def gaps(self) -> metrics.EquilibriumGaps:
-        """CCE, pairwise CE and full-swap gaps of the time-averaged joint play."""
-        return self._gaps
-
-    @cached_property
-    def _gaps(self) -> metrics.EquilibriumGaps:
-        return metrics.EquilibriumGaps(tuple(m / self.t for m in self.play_losses))
-
-    def nash_conv(self) -> FloatArray:
-        """NashConv of the average policies, Σ_n max_a [u_n(a, π̄_{−n}) − u_n(π̄)], shape (num_runs,).
-
-        Raises:
-            ValueError: if the world is not a game.
-        """
-        from regret_envs.games import GameEpisode
-
-        if not isinstance(self._episode, GameEpisode):
-            raise ValueError("NashConv is defined in games; this play was against a stream")
-        return metrics.nash_conv(self._episode.step(self.mean_policies), self.mean_policies)
-
-    def at(self, t: int) -> Play:
-        """The play up to round `t`, one of the `rounds` that `simulate` was asked for, or the last.
-
-        Raises:
-            KeyError: if that round was not asked for.
-        """
-        if t == self.t:
-            return self
-        if t not in self.earlier:
-            raise KeyError(f"round {t} was not recorded; there are {[*self.earlier, self.t]}")
-        return self.earlier[t]
 
 
 Recorded = Literal["policies", "losses"]
