@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from regret_envs.benchmarks.reproduce.command import reproduce
+
 if TYPE_CHECKING:
     from regret_envs.benchmarks.results import Row
     from regret_envs.benchmarks.runner import Cell
@@ -294,3 +296,6 @@ class _Progress:
 
     def __exit__(self, *exc: object) -> None:
         self._bar.stop()
+
+
+main.add_command(reproduce)

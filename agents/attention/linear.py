@@ -6,8 +6,9 @@ import math
 from typing import Literal, NamedTuple, Self
 
 import torch
-from regret_envs.agents.attention.model import AttentionModel, horizon_factor, one_of, sums_before
 from torch import Tensor, nn
+
+from regret_envs.agents.attention.model import AttentionModel, horizon_factor, one_of, sums_before
 
 Form = Literal["reduced", "full"]
 Operator = Literal["softmax", "identity"]

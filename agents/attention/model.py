@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from regret_envs.agents.base import Agent
 from torch import Tensor, nn
 
+from regret_envs.agents.base import Agent
 from regret_envs.worlds import FloatArray
 
 

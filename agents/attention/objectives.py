@@ -21,7 +21,7 @@ TRANSFORMS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def external_regret(policies: Tensor, losses: Tensor) -> Tensor:
-    """R_T = Σ_t ⟨ℓ_t, π_t⟩ − min_a Σ_t ℓ_t(a); two tensors (num_runs, horizon, num_actions) to (num_runs,)."""
+    """R_T = Σ_t ⟨ℓ_t, π_t⟩ − min_a Σ_t ℓ_t(a); tensors (num_runs, horizon, num_actions) to (num_runs,)."""
     return (policies * losses).sum((-2, -1)) - losses.sum(-2).amin(-1)
 
 

@@ -1,13 +1,14 @@
-"""Multi-head linear self-attention with a fixed-point layer, which at its stationary point is Blum–Mansour."""
+"""Multi-head linear attention with a fixed-point layer, which at its stationary point is Blum–Mansour."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple, Self
 
 import torch
+from torch import Tensor, nn
+
 from regret_envs.agents.attention.fixed_point import power_iteration, stationary_distribution
 from regret_envs.agents.attention.model import AttentionModel, horizon_factor, one_of, sums_before
-from torch import Tensor, nn
 
 Form = Literal["full", "block"]
 FixedPoint = Literal["implicit", "unrolled"]
@@ -25,8 +26,9 @@ class SwapAttention(AttentionModel):
     """d heads of linear attention on the block inputs, and the stationary distribution of what they propose.
 
     Head j maps X_s = vec(π_s ℓ_sᵀ) (row-major: block j is π_s(j) ℓ_s) to
-    p_{j,t+1} = softmax( c Σ_{s≤t} (V⁽ʲ⁾ X_s + v_c⁽ʲ⁾)(1 + a⁽ʲ⁾ᵀ X_s) ), and π = Pπ with P = (p_1 | … | p_d). Where
-    head j sees −k times its own block alone, it is Blum–Mansour over Hedge(k).
+    p_{j,t+1} = softmax( c Σ_{s≤t} (V⁽ʲ⁾ X_s + v_c⁽ʲ⁾)(1 + a⁽ʲ⁾ᵀ X_s) ), and π = Pπ with
+    P = (p_1 | … | p_d). Where V⁽ʲ⁾ X is −k times block j and the rest is 0, it is Blum–Mansour over
+    Hedge(k).
 
     Args:
         num_actions: d, the number of heads too.

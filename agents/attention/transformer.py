@@ -6,9 +6,10 @@ import math
 from typing import Literal, NamedTuple
 
 import torch
-from regret_envs.agents.attention.model import AttentionModel, one_of
 from torch import Tensor, nn
 from torch.nn import functional
+
+from regret_envs.agents.attention.model import AttentionModel, one_of
 
 Normalisation = Literal["none", "pre"]
 Positions = Literal["none", "learned"]

@@ -1,0 +1,75 @@
+"""`regret-envs reproduce NAME`: published results beside ours."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from regret_envs.registry import UnknownNameError, lookup
+
+
+@dataclass(frozen=True)
+class Room:
+    """A reproduction, as data.
+
+    Attributes:
+        target: "module:function" of a `run(options) -> Report`; imported only when it is run.
+        summary: one line for `--help`.
+        in_all: whether `reproduce all` runs it.
+    """
+
+    target: str
+    summary: str
+    in_all: bool = False
+
+
+_HERE = "regret_envs.benchmarks.reproduce"
+
+ROOMS: dict[str, Room] = {}
+
+
+class _Names(click.Command):
+    """Adds what there is to reproduce to the help."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Names"):
+            every = ", ".join(name for name, room in ROOMS.items() if room.in_all)
+            formatter.write_dl([*((n, room.summary) for n, room in ROOMS.items()), ("all", every)])
+
+
+@click.command(cls=_Names)
+@click.argument("name")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("regret-envs-reproduction"),
+    show_default=True,
+    help="Folder for pictures, curves and checks.csv.",
+)
+@click.option("--quick", is_flag=True, help="Shipped checkpoints and few seeds.")
+@click.option("--retrain", is_flag=True, help="Train everything again, the deep models too.")
+def reproduce(name: str, out: Path, quick: bool, retrain: bool) -> None:
+    """Recompute a published result and show it beside the published numbers."""
+    from regret_envs.benchmarks.reproduce.checks import Check, Options, show_report, write_checks
+
+    if quick and retrain:
+        raise click.UsageError("--quick takes shipped results and --retrain makes new ones: give one")
+    rooms = {"all": [other for other, room in ROOMS.items() if room.in_all], **{n: [n] for n in ROOMS}}
+    try:
+        chosen = lookup("reproduction", name, rooms)
+    except UnknownNameError as error:
+        raise click.UsageError(str(error)) from None
+    out.mkdir(parents=True, exist_ok=True)
+    options = Options(out, quick, retrain, say=lambda line: click.echo(line, err=True))
+    checks: list[Check] = []
+    for room_name in chosen:
+        module, function = ROOMS[room_name].target.split(":")
+        report = getattr(importlib.import_module(module), function)(options)
+        checks += report.checks
+        # After every room, so that what is computed is there if a later one is interrupted.
+        write_checks(out / "checks.csv", checks)
+        show_report(room_name, report)
+    click.echo(f"pictures, curves and checks.csv are in {out}", err=True)
