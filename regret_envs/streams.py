@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from regret_envs.adversaries import AdaptiveAdversary
 from regret_envs.recorded import Recorded, prices
 from regret_envs.registry import lookup
 from regret_envs.worlds import FloatArray, Stream, World, at_least, non_negative
@@ -318,6 +319,7 @@ STREAMS: dict[str, Callable[..., World]] = {
     "switching": SwitchingBest,
     "rademacher": Rademacher,
     "alternating": Alternating,
+    "adaptive": AdaptiveAdversary,
     "recorded": Recorded,
     "prices": prices,
 }
