@@ -67,17 +67,18 @@ class BlumMansour(Agent):
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
         """Begin all copies; copy i of run r is row i · num_runs + r of one batch."""
-        self._shape = (num_actions, num_actions, num_runs)
         self._copies = self.copies.as_copy(num_actions)
         self._copies.reset(num_actions, horizon=horizon, num_runs=num_actions * num_runs, rng=rng)
+        # Large fresh arrays cost more than the arithmetic: the system hands them out page by page.
+        self._work = np.empty((num_actions, num_actions, num_runs))
 
     def act(self) -> FloatArray:
         """The stationary distribution of what the copies propose."""
-        proposals = self._copies.act().T.reshape(self._shape)
-        self._policies = stationary_distribution(proposals)
+        proposals = self._copies.act().T.reshape(self._work.shape)
+        self._policies = stationary_distribution(proposals, work=self._work)
         return self._policies.T
 
     def observe(self, losses: FloatArray) -> None:
         """Show copy i its share π_t(i) ℓ_t."""
-        shares = losses.T[:, None] * self._policies[None]
+        shares = np.multiply(losses.T[:, None], self._policies, out=self._work)
         self._copies.observe(shares.reshape(len(shares), -1).T)
