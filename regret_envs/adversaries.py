@@ -24,7 +24,7 @@ class AdaptiveAdversary(World):
       policy. Since exp is convex, one of the two never lowers Φ;
     - sign(π_a − w_a), which raises it to first order where the agent does not play π = w.
 
-    Hence max_a R_a ≥ ln(Φ / d) / λ ≥ 0 after every round. Measured at d from 2 to 30, R_T is half of
+    Hence max_a R_a ≥ ln(Φ / d) / λ ≥ 0 after every round. Measured at d from 2 to 30, R_T is about half of
     sqrt(2 T ln d) or more against every agent of the library (the minimax regret tends to all of it for
     large T and d), and linear in T against the uniform policy and follow the leader.
 

@@ -102,12 +102,17 @@ class NormalFormGame(Game):
         losses: the negated payoffs, float64, read-only.
 
     Raises:
-        ValueError: if there is no array, the number of axes is not the number of players, shapes
+        ValueError: if there is no array, one is not of numbers, the number of axes is not the number of players, shapes
             differ or an entry is not finite; the message says which array.
     """
 
     def __init__(self, payoffs: Sequence[npt.ArrayLike], *, name: str = "game") -> None:
-        arrays = [np.array(p, dtype=np.float64) for p in payoffs]
+        arrays = []
+        for player, payoff in enumerate(payoffs):
+            try:
+                arrays.append(np.array(payoff, dtype=np.float64))
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"payoffs[{player}] is not an array of numbers: {error}") from error
         if not arrays:
             raise ValueError("payoffs must hold one array a player, got none")
         for player, array in enumerate(arrays):
@@ -194,9 +199,11 @@ def random_payoffs(
         One array (d_0, …, d_{N−1}) a player.
 
     Raises:
-        ValueError: if the law is unknown, or the correlation out of range or asked of uniform payoffs.
+        ValueError: if there is no player, the law is unknown, or the correlation out of range or asked of uniform payoffs.
     """
     shape = (len(num_actions), *(at_least("num_actions", d, 1) for d in num_actions))
+    if not num_actions:
+        raise ValueError("num_actions must hold one number of actions a player, got none")
     lowest = -1.0 / max(len(num_actions) - 1, 1)
     if not lowest <= correlation <= 1:
         raise ValueError(
