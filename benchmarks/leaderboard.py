@@ -15,7 +15,7 @@ import numpy as np
 from regret_envs.benchmarks.results import Row, Status, complete_cells
 from regret_envs.worlds import FloatArray
 
-DEFAULT_METRIC = "external_regret"
+SCORE_METRICS = ("external_regret", "swap_regret")
 NUM_RESAMPLES = 2000
 
 
@@ -75,13 +75,19 @@ class Score(msgspec.Struct, frozen=True):
     failed: int
 
 
-class Leaderboard(msgspec.Struct, frozen=True):
-    """Every task's table, and the scores over the tasks that all scored agents have in common."""
+class ScoreTable(msgspec.Struct, frozen=True):
+    """All agents by their score in one metric, over the tasks that all scored agents have in common."""
 
     metric: str
-    tasks: list[TaskTable]
     common_tasks: list[str]
     scores: list[Score]
+
+
+class Leaderboard(msgspec.Struct, frozen=True):
+    """Every task's table, the scores over tasks, and notes on what was left out."""
+
+    tasks: list[TaskTable]
+    overall: list[ScoreTable]
     notes: list[str]
 
 
@@ -133,12 +139,14 @@ def leaderboard(
 ) -> Leaderboard:
     """What the rows come to.
 
-    Of a task only the latest version counts, and of an agent's results on a task only those of what
-    it is now (its source, the task's definition); what is left out is noted.
+    The runs of all seeds are taken together. Of a task only the latest version counts, and of an
+    agent's results on a task only those of what it is now (its source, the task's definition); what
+    is left out is noted.
 
     Args:
         rows: result rows, in the order written.
-        metric: ranks the agents; None: in each task its first metric, over tasks external regret.
+        metric: ranks the agents; None: in each task its first metric, over tasks external and then
+            swap regret.
         tasks: task ids to take, in this order; None: all there are, by name.
         agents: agent specs to take; None: all there are.
         seed: of the bootstrap.
@@ -153,8 +161,8 @@ def leaderboard(
     results = [_Results(task, [c for c in cells if c[0].task == task]) for task in order]
     results = [r for r in results if r.metrics and (metric is None or metric in r.metrics)]
     tables = [r.table(metric) for r in results]
-    common, scores = _scores(results, metric or DEFAULT_METRIC, seed)
-    return Leaderboard(metric or DEFAULT_METRIC, tables, common, scores, notes)
+    overall = [_scores(results, m, seed) for m in ([metric] if metric else SCORE_METRICS)]
+    return Leaderboard(tables, overall, notes)
 
 
 def _latest(cells: Sequence[list[Row]]) -> tuple[list[list[Row]], list[str]]:
@@ -241,8 +249,7 @@ class _Results:
         return TaskTable(self.task, self.version, self.horizon, columns, entries)
 
 
-def _scores(results: Sequence[_Results], metric: str, seed: int) -> tuple[list[str], list[Score]]:
-    """The common tasks, and the agents by their mean over them."""
+def _scores(results: Sequence[_Results], metric: str, seed: int) -> ScoreTable:
     # By name, so that the bootstrap does not depend on the order that tasks are shown in.
     results = sorted((r for r in results if metric in r.metrics), key=lambda r: r.task)
     agents = sorted({agent for r in results for agent in r.agents})
@@ -261,4 +268,4 @@ def _scores(results: Sequence[_Results], metric: str, seed: int) -> tuple[list[s
     found = sorted((s for s in scores if s.score is not None), key=lambda s: s.score or 0.0)
     numbers = ranks([s.score or 0.0 for s in found])
     ranked = [msgspec.structs.replace(s, rank=n) for s, n in zip(found, numbers, strict=True)]
-    return [r.task for r in common], ranked + [s for s in scores if s.score is None]
+    return ScoreTable(metric, [r.task for r in common], ranked + [s for s in scores if s.score is None])

@@ -24,7 +24,7 @@ import msgspec
 import numpy as np
 
 from regret_envs import metrics
-from regret_envs.agents import registry
+from regret_envs.agents import Agent, registry
 from regret_envs.benchmarks.results import Cells, Row
 from regret_envs.benchmarks.tasks import METRICS, Task, make_world
 from regret_envs.engine import simulate
@@ -48,6 +48,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         seed: the seed.
         block: number of the seed block: its first run is `block * BLOCK_RUNS`.
         num_runs: runs in the block, at most BLOCK_RUNS.
+        num_actions: d, the largest over players; follows from the task.
     """
 
     suite: str
@@ -58,6 +59,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     seed: int
     block: int
     num_runs: int
+    num_actions: int
 
     @cached_property
     def identity(self) -> str:
@@ -74,7 +76,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @property
     def cost(self) -> float:
         """About how long it takes next to others, for putting long cells first."""
-        return self.task.horizon * (20 + self.num_runs)
+        return self.task.horizon * (100 + self.num_runs * self.num_actions)
 
 
 def missing(cells: Iterable[Cell], done: Cells) -> list[Cell]:
@@ -103,7 +105,9 @@ def plan(suite: str, tasks: Iterable[Task], agents: Iterable[str], *, runs: int,
     sources = {registry.canonical(spec): registry.source_hash(spec) for spec in agents}
     cells = []
     for task in tasks:
-        data = getattr(make_world(task), "fingerprint", None)
+        world = make_world(task)
+        data = getattr(world, "fingerprint", None)
+        num_actions = max(world.seats(_num_seats(world)))
         total, task_seed = (runs, seed) if task.num_runs is None else (task.num_runs, 0)
         cells += [
             Cell(
@@ -115,6 +119,7 @@ def plan(suite: str, tasks: Iterable[Task], agents: Iterable[str], *, runs: int,
                 seed=task_seed,
                 block=first // BLOCK_RUNS,
                 num_runs=min(BLOCK_RUNS, total - first),
+                num_actions=num_actions,
             )
             for agent, source in sources.items()
             for first in range(0, total, BLOCK_RUNS)
@@ -130,21 +135,19 @@ def measure(cell: Cell) -> list[Row]:
     """
     try:
         world = make_world(cell.task)
-        num_seats = world.num_players if isinstance(world, Game) else 1
-        num_actions = max(world.seats(num_seats))
-        agents = [registry.make(cell.agent) for _ in range(num_seats)]
-        for agent, d in zip(agents, world.seats(num_seats), strict=True):
+        seats = world.seats(_num_seats(world))
+        agents = [registry.make(cell.agent) for _ in seats]
+        for agent, d in zip(agents, seats, strict=True):
             reason = agent.unsupported(d, horizon=cell.task.horizon)
             if reason is not None:
-                return [_row(cell, num_actions, status="n/a", message=reason)]
+                return [_row(cell, status="n/a", message=reason)]
         measured = _play(cell, world, agents)
     except Exception as error:
         error.add_note(f"agent {cell.agent}, task {cell.task.id}")
-        return [_row(cell, 0, status="failed", message="".join(traceback.format_exception(error)))]
+        return [_row(cell, status="failed", message="".join(traceback.format_exception(error)))]
     return [
         _row(
             cell,
-            num_actions,
             status="ok",
             part=part,
             parts=len(measured),
@@ -156,7 +159,11 @@ def measure(cell: Cell) -> list[Row]:
     ]
 
 
-def _play(cell: Cell, world: World, agents: Sequence[registry.Agent]) -> list[tuple[str, int, FloatArray]]:
+def _num_seats(world: World) -> int:
+    return world.num_players if isinstance(world, Game) else 1
+
+
+def _play(cell: Cell, world: World, agents: Sequence[Agent]) -> list[tuple[str, int, FloatArray]]:
     """(metric, round, one value a run) of every metric at logarithmically spaced rounds."""
     rounds = metrics.log_spaced_rounds(cell.task.horizon)
     # What overflows or is not a number is caught, and named, by the checks of what comes out.
@@ -174,7 +181,7 @@ def _play(cell: Cell, world: World, agents: Sequence[registry.Agent]) -> list[tu
         return [(name, t, METRICS[name](play.at(t))) for name in cell.task.metrics for t in rounds]
 
 
-def _row(cell: Cell, num_actions: int, *, part: int = 0, parts: int = 1, **fields: Any) -> Row:
+def _row(cell: Cell, *, part: int = 0, parts: int = 1, **fields: Any) -> Row:
     return Row(
         key=cell.key,
         identity=cell.identity,
@@ -188,7 +195,7 @@ def _row(cell: Cell, num_actions: int, *, part: int = 0, parts: int = 1, **field
         seed=cell.seed,
         block=cell.block,
         num_runs=cell.num_runs,
-        num_actions=num_actions,
+        num_actions=cell.num_actions,
         loss_scale=cell.task.loss_scale,
         code_version=_CODE_VERSION,
         **fields,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from regret_envs.benchmarks.leaderboard import Estimate, Leaderboard, TaskTable
+from regret_envs.benchmarks.leaderboard import Estimate, Leaderboard, ScoreTable, TaskTable
 
 WIDTH = 80
 _AGENT_WIDTH = 24
@@ -68,7 +68,8 @@ def show(tables: Sequence[Table]) -> None:
         return
     width = min(console.width, WIDTH)
     for table in tables:
-        drawn = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=None)
+        console.print(Text(table.title, style="bold"), width=width)
+        drawn = RichTable(box=None, header_style="dim")
         left = len(table.columns) - table.numbers
         for i, column in enumerate(table.columns):
             number = i >= left
@@ -99,8 +100,9 @@ def mean_and_error(e: Estimate) -> str:
 
 
 def leaderboard_tables(board: Leaderboard) -> list[Table]:
-    """A table a task and, last, the scores over tasks."""
-    return [*map(_task_table, board.tasks), _score_table(board)]
+    """A table a task and, last, the scores over tasks with the notes below."""
+    tables = [*map(_task_table, board.tasks), *map(_score_table, board.overall)]
+    return [*tables[:-1], replace(tables[-1], note="\n".join([_SCORE_NOTE, *board.notes]))]
 
 
 def _task_table(task: TaskTable) -> Table:
@@ -127,23 +129,23 @@ def _task_table(task: TaskTable) -> Table:
     )
 
 
-def _score_table(board: Leaderboard) -> Table:
-    name = board.metric.replace("_", " ")
-    columns = ["#", "agent", name, "95 % interval", "n/a", "failed"]
+def _score_table(table: ScoreTable) -> Table:
+    name = table.metric.replace("_", " ")
     rows = []
-    for s in board.scores:
+    for s in table.scores:
         score = "–" if s.score is None else f"{s.score:.4f}"
         interval = "–" if s.low is None else f"[{s.low:.4f}, {s.high:.4f}]"
         rows.append([str(s.rank or "–"), s.agent, score, interval, str(s.not_applicable), str(s.failed)])
-    count = len(board.common_tasks)
-    tasks = f"{count} task{'s' * (count != 1)}"
-    gap = "" if board.metric.endswith("regret") else f"{name} times T, "
-    note = (
-        f"Mean over the {tasks} that all agents with a score have in common of {gap or name + ', '}"
-        "divided by loss_scale · sqrt(T ln d / 2) (0 at d = 1); lower is better. "
-        "Interval: bootstrap over runs."
-    )
-    return Table(f"All tasks: {name}", columns, rows, numbers=4, note=" ".join([note, *board.notes]))
+    count = len(table.common_tasks)
+    columns = ["#", "agent", "score", "95 % interval", "n/a", "failed"]
+    return Table(f"{name}, {count} task{'s' * (count != 1)} in common", columns, rows, numbers=4)
+
+
+_SCORE_NOTE = (
+    "score: the mean, over the tasks that all agents with a score have in common, of regret (of a gap "
+    "times T) divided by loss_scale · sqrt(T ln d / 2), 0 at d = 1; lower is better. The interval is a "
+    "bootstrap over runs. n/a, failed: tasks that the agent does not play, or failed in."
+)
 
 
 def leaderboard_csv(board: Leaderboard) -> str:
@@ -173,7 +175,8 @@ def leaderboard_csv(board: Leaderboard) -> str:
                 write([*where, metric, e.mean, e.standard_error, e.num_runs, None, None])
             if not entry.estimates:
                 write([*where, None, None, None, None, None, None])
-    for s in board.scores:
-        where = ["all", None, None, s.rank, s.agent, "ok" if s.score is not None else "no score"]
-        write([*where, f"normalised {board.metric}", s.score, None, None, s.low, s.high])
+    for table in board.overall:
+        for s in table.scores:
+            where = ["all", None, None, s.rank, s.agent, "ok" if s.score is not None else "no score"]
+            write([*where, f"normalised {table.metric}", s.score, None, None, s.low, s.high])
     return out.getvalue()

@@ -24,7 +24,7 @@ METRICS: dict[str, Callable[[Play], FloatArray]] = {
     "swap_gap": lambda play: play.gaps().swap.max,
     "nash_conv": lambda play: play.nash_conv(),
 }
-"""What can be measured: from play to one number a run, in games the maximum over players (NashConv: the sum)."""
+"""What can be measured, one number a run: in games the maximum over players, of NashConv the sum."""
 
 STREAM_METRICS = ("external_regret", "swap_regret")
 GAME_METRICS = ("cce_gap", "ce_gap", "swap_gap", "nash_conv", "external_regret", "swap_regret")
