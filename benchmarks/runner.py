@@ -75,8 +75,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def cost(self) -> float:
-        """About how long it takes next to others, for putting long cells first."""
-        return self.task.horizon * (100 + self.num_runs * self.num_actions)
+        """About how long it takes next to others, for putting long cells first and telling the time left."""
+        return self.task.horizon * (20 + self.num_actions**2 * (0.2 + 0.01 * self.num_runs))
 
 
 def missing(cells: Iterable[Cell], done: Cells) -> list[Cell]:
@@ -143,7 +143,10 @@ def measure(cell: Cell) -> list[Row]:
                 return [_row(cell, status="n/a", message=reason)]
         measured = _play(cell, world, agents)
     except Exception as error:
-        error.add_note(f"agent {cell.agent}, task {cell.task.id}")
+        first = cell.block * BLOCK_RUNS
+        error.add_note(
+            f"agent {cell.agent}, task {cell.task.id}, runs {first} to {first + cell.num_runs - 1}"
+        )
         return [_row(cell, status="failed", message="".join(traceback.format_exception(error)))]
     return [
         _row(
@@ -178,7 +181,11 @@ def _play(cell: Cell, world: World, agents: Sequence[Agent]) -> list[tuple[str, 
             starting_loss_scale=cell.task.starting_loss_scale,
             rounds=rounds,
         )
-        return [(name, t, METRICS[name](play.at(t))) for name in cell.task.metrics for t in rounds]
+        measured = [(name, t, METRICS[name](play.at(t))) for name in cell.task.metrics for t in rounds]
+    for name, t, values in measured:
+        if not np.isfinite(values).all():
+            raise ValueError(f"{name} is not finite in round {t}: {values}")
+    return measured
 
 
 def _row(cell: Cell, *, part: int = 0, parts: int = 1, **fields: Any) -> Row:

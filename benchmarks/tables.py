@@ -85,8 +85,8 @@ def show(tables: Sequence[Table]) -> None:
 
 
 def number(value: float) -> str:
-    """Five significant digits."""
-    return f"{value:.5g}"
+    """Five significant digits, or all before the point."""
+    return f"{value:.0f}" if abs(value) >= 1e5 else f"{value:.5g}"
 
 
 def mean_and_error(e: Estimate) -> str:

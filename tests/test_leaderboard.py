@@ -1,0 +1,247 @@
+import csv
+import io
+
+import msgspec
+import numpy as np
+import pytest
+from regret_envs.benchmarks import tables
+from regret_envs.benchmarks.leaderboard import (
+    Estimate,
+    bootstrap_interval,
+    estimate,
+    leaderboard,
+    ranks,
+    regret_unit,
+)
+from regret_envs.benchmarks.results import Row
+
+
+def cell(agent, values, *, task="t", status="ok", rounds=(1, 50), identity=None, key=None, **fields):
+    """The rows of a cell: `values` maps metrics to one number a run at the last round."""
+    given = {
+        "identity": identity or f"{task} {agent}",
+        "status": status,
+        "suite": "s",
+        "task": task,
+        "task_version": 1,
+        "agent": agent,
+        "seed": 0,
+        "block": 0,
+        "num_actions": 3,
+        "loss_scale": 2.0,
+        "code_version": "0",
+        **fields,
+    }
+    if status != "ok":
+        measured = [{"message": "why"}]
+        given.setdefault("num_runs", 2)
+    else:
+        measured = [
+            {
+                "metric": m,
+                "round": t,
+                "values": tuple(float(v) for v in x) if t == rounds[-1] else (9.0,) * len(x),
+            }
+            for m, x in values.items()
+            for t in rounds
+        ]
+        given.setdefault("num_runs", len(next(iter(values.values()))))
+    key = key or " ".join(str(given[k]) for k in ("identity", "seed", "block", "num_runs"))
+    return [Row(key=key, part=i, parts=len(measured), **given, **m) for i, m in enumerate(measured)]
+
+
+def regrets(*values):
+    return {"external_regret": values, "swap_regret": [2 * v for v in values]}
+
+
+def test_mean_and_standard_error_of_known_values():
+    assert estimate([1, 2, 3, 4]) == Estimate(2.5, pytest.approx(np.sqrt(5 / 3) / 2), 4)
+    assert estimate([7.0]) == Estimate(7.0, None, 1)
+
+
+def test_a_task_table_by_hand():
+    rows = [
+        *cell("b", regrets(1, 2, 3, 4)),
+        *cell("a", regrets(5, 5), block=1),
+        *cell("a", regrets(1, 1), block=0),
+        *cell("c", {}, status="n/a"),
+    ]
+    (table,) = leaderboard(rows).tasks
+    assert (table.task, table.version, table.horizon) == ("t", 1, 50)
+    assert table.metrics == ("external_regret", "swap_regret")
+    assert [(e.agent, e.rank, e.status) for e in table.entries] == [
+        ("b", 1, "ok"),
+        ("a", 2, "ok"),
+        ("c", None, "n/a"),
+    ]
+    assert table.entries[0].estimates["swap_regret"] == Estimate(5.0, pytest.approx(np.sqrt(5 / 3)), 4)
+    # Blocks and seeds are put together.
+    assert table.entries[1].estimates["external_regret"] == Estimate(3.0, pytest.approx(4 / np.sqrt(12)), 4)
+    assert table.entries[2].message == "why"
+
+
+def test_scores_are_the_means_of_normalised_regrets_over_the_common_tasks():
+    u = {"a": regret_unit(2.0, 50, 3), "b": regret_unit(0.5, 200, 8)}
+    assert u["a"] == 2 * np.sqrt(50 * np.log(3) / 2)
+    other = {"task": "b", "loss_scale": 0.5, "num_actions": 8, "rounds": (200,)}
+    rows = [
+        *cell("x", regrets(1.0, 3.0), task="a"),
+        *cell("x", regrets(5.0), **other),
+        *cell("y", regrets(4.0, 4.0), task="a"),
+        *cell("y", regrets(1.0), **other),
+        *cell("x", regrets(100.0), task="only x"),
+        *cell("z", {}, task="a", status="n/a"),
+        *cell("z", {}, status="failed", **other),
+    ]
+    external, swap = leaderboard(rows).overall
+    assert (external.metric, swap.metric) == ("external_regret", "swap_regret")
+    assert external.common_tasks == ["a", "b"]
+    scores = {s.agent: s for s in external.scores}
+    assert scores["x"].score == pytest.approx((2 / u["a"] + 5 / u["b"]) / 2, rel=1e-12)
+    assert scores["y"].score == pytest.approx((4 / u["a"] + 1 / u["b"]) / 2, rel=1e-12)
+    assert scores["y"].rank == 1 and scores["x"].rank == 2
+    assert (scores["z"].rank, scores["z"].score) == (None, None)
+    assert (scores["z"].not_applicable, scores["z"].failed) == (1, 1)
+    assert {s.agent: s.score for s in swap.scores}["x"] == pytest.approx(2 * scores["x"].score)
+    # y's runs are all the same, x's differ by 2 in one task of two.
+    assert scores["y"].low == pytest.approx(scores["y"].high) == pytest.approx(scores["y"].score)
+    assert scores["x"].high - scores["x"].low == pytest.approx(2 / u["a"] / 2)
+
+
+def test_a_gap_is_made_a_regret_before_it_is_normalised():
+    rows = cell("x", {"cce_gap": (0.1, 0.3), "external_regret": (5.0, 15.0)})
+    (by_gap,) = leaderboard(rows, metric="cce_gap").overall
+    (by_regret,) = leaderboard(rows, metric="external_regret").overall
+    assert (
+        by_gap.scores[0].score
+        == pytest.approx(by_regret.scores[0].score)
+        == pytest.approx(10 / regret_unit(2, 50, 3))
+    )
+
+
+def test_one_action_scores_zero():
+    (external, _) = leaderboard(cell("x", regrets(0.0, 0.0), num_actions=1)).overall
+    assert external.scores[0].score == 0
+
+
+def test_an_agent_that_failed_in_a_block_has_no_score_there():
+    rows = [
+        *cell("x", regrets(1.0, 2.0)),
+        *cell("x", {}, status="failed", block=1),
+        *cell("y", regrets(1.0, 2.0)),
+    ]
+    board = leaderboard(rows)
+    assert [(e.agent, e.status) for e in board.tasks[0].entries] == [("y", "ok"), ("x", "failed")]
+    assert [(s.agent, s.rank, s.failed) for s in board.overall[0].scores] == [("y", 1, 0), ("x", None, 1)]
+
+
+def test_task_versions_never_mix():
+    rows = [
+        *cell("x", regrets(1.0), task_version=2, identity="x2"),
+        *cell("x", regrets(50.0), task_version=1, identity="x1"),
+        *cell("y", regrets(9.0), task_version=1, identity="y1"),
+    ]
+    board = leaderboard(rows)
+    assert board.tasks[0].version == 2
+    assert [e.agent for e in board.tasks[0].entries] == ["x"]
+    assert board.tasks[0].entries[0].estimates["external_regret"].mean == 1.0
+    assert board.notes == ["t: 2 cells of versions before 2 are left out"]
+
+
+def test_results_of_an_edited_agent_do_not_mix_with_those_from_before():
+    old = [*cell("x", regrets(1.0), identity="old"), *cell("x", regrets(1.0), identity="old", block=1)]
+    board = leaderboard([*old, *cell("x", regrets(3.0, 4.0), identity="new")])
+    assert board.tasks[0].entries[0].estimates["external_regret"].mean == 3.5
+    assert board.notes == ["x: 2 cells from before a change are left out"]
+
+
+def test_a_block_that_was_run_with_more_runs_counts_once():
+    short, long = cell("x", regrets(1.0)), cell("x", regrets(1.0, 2.0))
+    for rows in ([*short, *long], [*long, *short]):
+        assert leaderboard(rows).tasks[0].entries[0].estimates["external_regret"].num_runs == 2
+
+
+def test_the_order_of_cells_does_not_show():
+    rng = np.random.default_rng(0)
+    cells = [
+        cell(agent, regrets(*rng.random(5)), task=task, block=block)
+        for agent in "xyz"
+        for task in ("a", "b")
+        for block in (0, 1)
+    ]
+    board = leaderboard([row for c in cells for row in c])
+    for _ in range(5):
+        order = rng.permutation(len(cells))
+        assert leaderboard([row for i in order for row in cells[i]]) == board
+    backwards = leaderboard([row for c in cells for row in c], tasks=["b", "a"])
+    assert [t.task for t in backwards.tasks] == ["b", "a"] and backwards.overall == board.overall
+
+
+def test_filters():
+    rows = [*cell("x", regrets(1.0), task="a"), *cell("y", regrets(2.0), task="a"), *cell("x", regrets(3.0))]
+    board = leaderboard(rows, tasks=["a", "not run"], agents=["y"])
+    assert [(t.task, [e.agent for e in t.entries]) for t in board.tasks] == [("a", ["y"])]
+
+
+def test_equal_means_share_a_rank():
+    assert ranks([2.0, 1.0, 2.0, 3.0]) == [2, 1, 2, 4]
+
+
+def test_the_bootstrap_covers_what_normal_theory_says():
+    rng = np.random.default_rng(1)
+    samples = [rng.normal(2.0, 1.0, 400), rng.normal(4.0, 3.0, 100)]
+    low, high = bootstrap_interval(samples, rng=np.random.default_rng(2))
+    error = np.sqrt(samples[0].var() / 400 + samples[1].var() / 100) / 2
+    mean = np.mean([x.mean() for x in samples])
+    # 2,000 resamples know a 2.5 % quantile to about 4 % of the interval's half width.
+    assert low == pytest.approx(mean - 1.96 * error, abs=0.2 * error)
+    assert high == pytest.approx(mean + 1.96 * error, abs=0.2 * error)
+
+
+@pytest.mark.parametrize(
+    ("mean", "error", "text"),
+    [
+        (7.0213, 0.0524, "7.021 ± 0.052"),
+        (1234.567, 12.3, "1235 ± 12"),
+        (-828.52, 0.995, "-828.52 ± 0.99"),
+        (0.10405243, None, "0.10405"),
+        (0.5, 0.0, "0.5 ± 0"),
+        (3.0, 1e-17, "3 ± 0"),
+        (0.0, None, "0"),
+        (123456.0, None, "123456"),
+    ],
+)
+def test_numbers_as_text(mean, error, text):
+    assert tables.mean_and_error(Estimate(mean, error, 2 if error is not None else 1)) == text
+
+
+def test_csv_and_json_hold_every_digit():
+    board = leaderboard([*cell("x[a=1,b=2]", regrets(0.1, 1 / 3)), *cell("y", {}, status="failed")])
+    lines = list(csv.DictReader(io.StringIO(tables.leaderboard_csv(board))))
+    first = lines[0]
+    assert (first["task"], first["agent"], first["metric"]) == ("t", "x[a=1,b=2]", "external_regret")
+    assert float(first["mean"]) == np.mean([0.1, 1 / 3]) and first["runs"] == "2"
+    assert [line["status"] for line in lines if line["agent"] == "y"] == ["failed", "no score", "no score"]
+    assert msgspec.json.decode(msgspec.json.encode(board), type=type(board)) == board
+
+
+def test_markdown():
+    table = tables.Table(
+        "Title", ["agent", "score"], [["a", "1"], ["long name", "22.5"]], numbers=1, note="Note."
+    )
+    assert tables.markdown([table]) == (
+        "### Title\n\n"
+        "| agent     | score |\n"
+        "| --------- | ----: |\n"
+        "| a         |     1 |\n"
+        "| long name |  22.5 |\n\n"
+        "Note.\n"
+    )
+
+
+def test_nothing_in_common_and_nothing_at_all():
+    assert leaderboard([]).tasks == []
+    board = leaderboard([*cell("x", regrets(1.0), task="a"), *cell("y", regrets(1.0), task="b")])
+    assert board.overall[0].common_tasks == []
+    assert all(s.score is None for s in board.overall[0].scores)
+    assert "0 tasks in common" in tables.markdown(tables.leaderboard_tables(board))

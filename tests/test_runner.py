@@ -1,0 +1,238 @@
+import os
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+
+import msgspec
+import numpy as np
+import pytest
+from regret_envs.agents import Agent, Hedge
+from regret_envs.benchmarks import runner
+from regret_envs.benchmarks.results import complete_cells
+from regret_envs.benchmarks.tasks import TASKS, Task, make_world
+
+from regret_envs import simulate
+
+RPS = TASKS["weighted_rps_t20"]
+BIASED = TASKS["biased_gaussian_d3_t20"]
+JORDAN = TASKS["jordan_t1000"]
+
+
+class Spoiled(Agent):
+    """Uniform play until round `round`, in which row 1 goes wrong."""
+
+    def __init__(self, how="", round=3):
+        self.how, self.round = how, round
+
+    def reset(self, num_actions, *, horizon, num_runs, rng):
+        self.t, self.shape = 0, (num_runs, num_actions)
+
+    def act(self):
+        self.t += 1
+        policies = np.full(self.shape, 1 / self.shape[1])
+        if self.t == self.round:
+            if self.how == "raises":
+                raise RuntimeError("out of ideas")
+            if self.how == "kills":
+                os._exit(1)
+            if self.how == "shape":
+                return policies[:, 1:]
+            policies[1] = {"nan": np.nan, "negative": [-1, 1, 1], "sum": 0.9}[self.how]
+        return policies
+
+    def observe(self, losses):
+        pass
+
+    def unsupported(self, num_actions, *, horizon):
+        return "plays two actions alone" if self.how == "n/a" and num_actions != 2 else None
+
+
+def spoiled(how):
+    return f"{__name__}:Spoiled[how={how!r}]"
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch):
+    """This module under its name, for specs; pytest imports it without."""
+    import sys
+
+    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or __import__(__name__))
+
+
+def plan(*agents, tasks=(RPS,), runs=64, seed=0, suite="s"):
+    return runner.plan(suite, tasks, agents, runs=runs, seed=seed)
+
+
+def measured(cell):
+    """{(metric, round): values} of a cell that went well."""
+    rows = runner.measure(cell)
+    assert {row.status for row in rows} == {"ok"}
+    assert len(complete_cells(rows)) == 1
+    return {(row.metric, row.round): row.values for row in rows}
+
+
+def test_closed_forms_of_weighted_rps():
+    (bm,) = plan("blum-mansour")
+    values = measured(bm)
+    assert values["ce_gap", 20] == (pytest.approx(0.0617213, abs=1e-7),)
+    assert values["swap_gap", 20] == (pytest.approx(0.1040524, abs=1e-7),)
+    (hedge,) = plan("hedge")
+    assert measured(hedge)["cce_gap", 20] == (pytest.approx(0.1188957, abs=1e-7),)
+    (uniform,) = plan("uniform")
+    values = measured(uniform)
+    for t in (1, 10, 20):
+        for gap in ("cce_gap", "ce_gap", "swap_gap"):
+            assert values[gap, t] == (pytest.approx(1 / 9, abs=1e-12),)
+        # Zero-sum from one policy: both players gain 1/9.
+        assert values["nash_conv", t] == (pytest.approx(2 / 9, abs=1e-12),)
+        assert values["external_regret", t] == (pytest.approx(t / 9, abs=1e-12),)
+
+
+def test_blocks_cover_the_runs_of_one_simulation():
+    cells = plan("hedge", tasks=[BIASED], runs=150, seed=5)
+    assert sorted((c.block, c.num_runs) for c in cells) == [(0, 64), (1, 64), (2, 22)]
+    whole = simulate(make_world(BIASED), Hedge(), horizon=20, num_runs=150, seed=5)
+    for kind in ("external", "swap"):
+        blocks = [measured(c)[f"{kind}_regret", 20] for c in sorted(cells, key=lambda c: c.block)]
+        np.testing.assert_allclose(np.concatenate(blocks), whole.regret(kind)[0], rtol=0, atol=1e-10)
+
+
+def test_self_play_has_an_agent_a_seat_and_takes_the_worst_player():
+    (cell,) = plan("hedge[step_size=0.3]", tasks=[JORDAN], runs=5)
+    agents = [Hedge(step_size=0.3) for _ in range(3)]
+    play = simulate(make_world(JORDAN), agents, horizon=1000, num_runs=5, starting_loss_scale=1.0)
+    values = measured(cell)
+    np.testing.assert_allclose(values["external_regret", 1000], play.regret().max(0), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(values["nash_conv", 1000], play.nash_conv(), rtol=0, atol=1e-10)
+    assert len({round(v, 9) for v in values["ce_gap", 1000]}) == 5
+
+
+def test_tasks_of_fixed_runs_keep_them_and_their_seed():
+    cells = plan("hedge", tasks=[RPS, TASKS["nyse_o_windows"], BIASED], runs=7, seed=3)
+    assert {c.task.id: (c.num_runs, c.seed) for c in cells} == {
+        "weighted_rps_t20": (1, 0),
+        "nyse_o_windows": (22, 0),
+        "biased_gaussian_d3_t20": (7, 3),
+    }
+
+
+def test_long_cells_first():
+    cells = plan("hedge", tasks=TASKS.values())
+    assert [c.cost for c in cells] == sorted((c.cost for c in cells), reverse=True)
+
+
+def test_the_key_is_made_of_what_decides_the_result():
+    (cell,) = plan("hedge", tasks=[BIASED])
+    replace = msgspec.structs.replace
+
+    def task(**changes):
+        return replace(cell, task=replace(BIASED, **changes))
+
+    different = [
+        task(version=2),
+        task(horizon=21),
+        task(settings={"num_actions": 4}),
+        task(starting_loss_scale=1.0),
+        replace(cell, agent="hedge[step_size=1]"),
+        replace(cell, source="f00"),
+        replace(cell, data="f00"),
+    ]
+    assert len({cell.identity, *(c.identity for c in different)}) == 1 + len(different)
+    blocks = [replace(cell, seed=1), replace(cell, block=1), replace(cell, num_runs=63)]
+    assert {c.identity for c in blocks} == {cell.identity}
+    assert len({cell.key, *(c.key for c in different + blocks)}) == 1 + len(different + blocks)
+    same = [replace(cell, suite="another"), task(summary="another")]
+    assert {c.key for c in same} == {cell.key}
+    # The same in another process, and in releases to come.
+    assert cell.key == "9c097211ca6740ed"
+
+
+def test_recorded_data_are_part_of_the_key(tmp_path):
+    path = tmp_path / "losses.npy"
+
+    def key():
+        task = Task(
+            id="mine",
+            world="streams.recorded",
+            settings={"source": str(path)},
+            horizon=2,
+            metrics=("external_regret",),
+            loss_scale=1.0,
+            summary="",
+        )
+        return plan("hedge", tasks=[task])[0].key
+
+    np.save(path, np.eye(3))
+    before = key()
+    assert key() == before
+    np.save(path, 2 * np.eye(3))
+    assert key() != before
+
+
+def test_a_spec_is_one_cell_however_it_is_written():
+    assert len(plan("hedge[step_size=0.70]", "hedge[ step_size = .7 ]")) == 1
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ("raises", ["RuntimeError: out of ideas", "in round 3", "in act"]),
+        ("shape", ["PolicyError", "shape (64, 2) in round 3"]),
+        ("nan", ["PolicyError", "round 3, row 1", "nan"]),
+        ("negative", ["PolicyError", "round 3, row 1", "minimum -1"]),
+        ("sum", ["PolicyError", "round 3, row 1", "sum 2.7"]),
+    ],
+)
+def test_a_failing_agent_is_one_row_that_says_all(how, says):
+    (_, cell) = sorted(plan(spoiled(how), tasks=[BIASED], runs=128), key=lambda c: c.block)
+    (row,) = runner.measure(cell)
+    assert row.status == "failed" and row.key == cell.key and row.values == ()
+    for text in [*says, "Traceback", f"agent {cell.agent}", "task biased_gaussian_d3_t20", "runs 64 to 127"]:
+        assert text in row.message
+
+
+def test_what_an_agent_does_not_play_is_no_failure():
+    (on_rps,) = plan(spoiled("n/a"))
+    (row,) = runner.measure(on_rps)
+    assert (row.status, row.message) == ("n/a", "plays two actions alone")
+
+
+def test_missing_cells():
+    cells = plan("hedge", spoiled("raises"), spoiled("n/a"), "uniform", tasks=[BIASED])
+    failed, not_there = cells[1], cells[3]
+    done = complete_cells([row for c in cells[:3] for row in runner.measure(c)])
+    assert runner.missing(cells, done) == [failed, not_there]
+
+
+def test_the_same_to_the_bit_on_whatever_executor():
+    cells = plan("hedge", "blum-mansour", tasks=[RPS, BIASED, JORDAN], runs=70)
+
+    def rows(executor):
+        return sorted(
+            (row for cell in runner.run(cells, executor) for row in cell), key=lambda r: (r.key, r.part)
+        )
+
+    with ThreadPoolExecutor(1) as threads:
+        expected = rows(threads)
+    with runner.process_pool(2) as pool:
+        assert rows(pool) == expected
+
+
+def test_workers_have_one_thread_and_the_driver_keeps_its_own(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    with runner.process_pool(1) as pool:
+        assert pool.submit(os.getenv, "OMP_NUM_THREADS").result() == "1"
+        assert pool.submit(os.getenv, "MKL_NUM_THREADS").result() == "1"
+    assert os.environ["OMP_NUM_THREADS"] == "7" and "MKL_NUM_THREADS" not in os.environ
+
+
+def test_a_killed_worker_is_an_error_and_not_a_hang():
+    cells = plan(spoiled("kills"), tasks=[BIASED])
+    with pytest.raises(BrokenProcessPool), runner.process_pool(1) as pool:
+        list(runner.run(cells, pool))
+
+
+def test_not_a_number_out_of_a_metric_is_a_failure(monkeypatch):
+    monkeypatch.setitem(runner.METRICS, "swap_regret", lambda play: np.array([np.inf]))
+    (row,) = runner.measure(plan("hedge", tasks=[BIASED])[0])
+    assert row.status == "failed" and "swap_regret is not finite in round 1" in row.message
