@@ -4,6 +4,7 @@ import io
 import msgspec
 import numpy as np
 import pytest
+
 from regret_envs.benchmarks import tables
 from regret_envs.benchmarks.leaderboard import (
     Estimate,

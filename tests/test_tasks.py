@@ -1,5 +1,7 @@
 import msgspec
 import pytest
+
+from regret_envs import simulate
 from regret_envs.agents import Uniform
 from regret_envs.benchmarks.tasks import (
     GAME_METRICS,
@@ -10,8 +12,6 @@ from regret_envs.benchmarks.tasks import (
     Task,
     make_world,
 )
-
-from regret_envs import simulate
 from regret_envs.games import Game
 from regret_envs.registry import UnknownNameError
 
