@@ -102,8 +102,8 @@ class NormalFormGame(Game):
         losses: the negated payoffs, float64, read-only.
 
     Raises:
-        ValueError: if there is no array, one is not of numbers, the number of axes is not the number of players, shapes
-            differ or an entry is not finite; the message says which array.
+        ValueError: if there is no array, one is not of numbers, the number of axes is not the number
+            of players, shapes differ or an entry is not finite; the message says which array.
     """
 
     def __init__(self, payoffs: Sequence[npt.ArrayLike], *, name: str = "game") -> None:
@@ -199,10 +199,11 @@ def random_payoffs(
         One array (d_0, …, d_{N−1}) a player.
 
     Raises:
-        ValueError: if there is no player, the law is unknown, or the correlation out of range or asked of uniform payoffs.
+        ValueError: if there is no player, the law is unknown, or the correlation out of range or asked
+            of uniform payoffs.
     """
     shape = (len(num_actions), *(at_least("num_actions", d, 1) for d in num_actions))
-    if not num_actions:
+    if len(num_actions) == 0:
         raise ValueError("num_actions must hold one number of actions a player, got none")
     lowest = -1.0 / max(len(num_actions) - 1, 1)
     if not lowest <= correlation <= 1:
