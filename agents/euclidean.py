@@ -103,5 +103,6 @@ class OnlineGradientDescent(SteppedAgent):
 
     def observe(self, losses: FloatArray) -> None:
         """Step down the losses and project."""
-        self._policies = project_to_simplex(self._policies - self._step() * losses.T)
+        gradients = np.asarray(losses, dtype=np.float64).T
+        self._policies = project_to_simplex(self._policies - self._step() * gradients)
         self._t += 1

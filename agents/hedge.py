@@ -137,6 +137,7 @@ class AdaHedge(Agent):
     def observe(self, losses: FloatArray) -> None:
         """Add up the losses and the mixability gap."""
         added = np.asarray(losses, dtype=np.float64).T
+        added = added - added.min(0)  # changes no δ, and equal losses cost exactly 0
         self._excess += added
         least = self._excess.min(0)
         self._excess -= least

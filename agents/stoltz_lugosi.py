@@ -56,7 +56,8 @@ class StoltzLugosi(SteppedAgent):
     def observe(self, losses: FloatArray) -> None:
         """Add up the pairs' losses."""
         self._t += 1
-        self._cumulative += self._policies * (losses.T[:, None] - losses.T)
+        losses = np.asarray(losses, dtype=np.float64).T
+        self._cumulative += self._policies * (losses[:, None] - losses)
 
 
 _NEVER = 1e300

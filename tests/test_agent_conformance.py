@@ -1,0 +1,145 @@
+"""What every registered agent must do: a new agent is tested by being registered."""
+
+from __future__ import annotations
+
+import importlib.util
+import pickle
+
+import numpy as np
+import pytest
+
+from regret_envs.agents import AGENTS, Agent, make
+from regret_envs.metrics import REGRETS, off_simplex
+
+# Agents whose play depends on the level of the losses and not on their differences alone.
+SHIFT_DEPENDENT: set[str] = set()
+
+
+def agent_of(name, num_actions=3, horizon=20):
+    """The agent, where its extra is installed and it can play the problem."""
+    requires = AGENTS[name].requires
+    if requires and importlib.util.find_spec(requires) is None:
+        pytest.skip(f"needs the extra {requires!r}")
+    agent = make(name)
+    reason = agent.unsupported(num_actions, horizon=horizon)
+    if reason is not None:
+        pytest.skip(reason)
+    return agent
+
+
+def begin(agent, num_actions, num_runs, horizon=20):
+    agent.reset(num_actions, horizon=horizon, num_runs=num_runs, rng=np.random.default_rng(5))
+    return agent
+
+
+def play_on(agent, losses):
+    """Policies (rounds, num_runs, num_actions) of an agent that was reset."""
+    policies = []
+    for row in losses:
+        policies.append(np.array(agent.act()))
+        agent.observe(row)
+    return np.array(policies)
+
+
+def play(name, losses, horizon=20):
+    _, num_runs, num_actions = losses.shape
+    return play_on(begin(agent_of(name, num_actions, horizon), num_actions, num_runs, horizon), losses)
+
+
+def losses_of(num_actions, num_runs, num_rounds=8, seed=0):
+    return np.random.default_rng(seed).normal(size=(num_rounds, num_runs, num_actions))
+
+
+@pytest.mark.parametrize("name", AGENTS)
+class TestEveryAgent:
+    def test_says_what_it_is(self, name):
+        entry, agent = AGENTS[name], agent_of(name)
+        assert isinstance(agent, Agent)
+        assert entry.bounds == agent.bounds and entry.bounds in {"", *REGRETS}
+        if agent.bounds:
+            assert agent.reference and agent.guarantee
+        assert len(entry.summary) <= 60
+        assert repr(agent).startswith(type(agent).__name__ + "(")
+
+    @pytest.mark.parametrize("horizon", [None, 1, 6])
+    @pytest.mark.parametrize("num_actions", [1, 2, 7])
+    @pytest.mark.parametrize("num_runs", [1, 3])
+    def test_policies_are_on_the_simplex(self, name, num_actions, num_runs, horizon):
+        policies = play(name, losses_of(num_actions, num_runs, horizon or 6), horizon)
+        assert policies.shape == (horizon or 6, num_runs, num_actions) and policies.dtype == np.float64
+        assert not off_simplex(policies).any()
+        assert np.abs(policies.sum(-1) - 1).max() < 1e-12
+
+    def test_reset_starts_anew(self, name):
+        agent = agent_of(name)
+        first = play_on(begin(agent, 3, 4), losses_of(3, 4))
+        play_on(begin(agent, 3, 2, horizon=None), losses_of(3, 2, seed=1))
+        assert np.array_equal(play_on(begin(agent, 3, 4), losses_of(3, 4)), first)
+
+    def test_runs_do_not_meet(self, name):
+        losses = losses_of(3, 4)
+        together = play(name, losses)
+        for run in range(4):
+            assert np.allclose(
+                play(name, losses[:, run : run + 1])[:, 0], together[:, run], rtol=0, atol=1e-10
+            )
+
+    def test_pickling_keeps_the_state(self, name):
+        losses = losses_of(3, 2)
+        expected = play(name, losses)
+        agent = begin(agent_of(name), 3, 2)
+        play_on(agent, losses[:3])
+        assert np.array_equal(play_on(pickle.loads(pickle.dumps(agent)), losses[3:]), expected[3:])
+        agent.act()  # and between the policy and the losses
+        agent = pickle.loads(pickle.dumps(agent))
+        agent.observe(losses[3])
+        assert np.array_equal(play_on(agent, losses[4:]), expected[4:])
+
+    def test_a_constant_changes_nothing(self, name):
+        if name in SHIFT_DEPENDENT:
+            pytest.skip("the play depends on the level of the losses")
+        losses = losses_of(3, 2)
+        shift = np.random.default_rng(1).normal(size=(len(losses), 2, 1))
+        assert np.allclose(play(name, losses + shift), play(name, losses), rtol=0, atol=1e-9)
+
+    def test_permuting_actions_permutes_play(self, name):
+        losses, order = losses_of(4, 2), np.array([2, 0, 3, 1])
+        assert np.allclose(play(name, losses[..., order]), play(name, losses)[..., order], rtol=0, atol=1e-9)
+
+    @pytest.mark.parametrize("scale", [0.0, 1e-200, 1e-12, 1e6])
+    def test_losses_of_any_size(self, name, scale):
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            policies = play(name, scale * losses_of(3, 4, num_rounds=20))
+        assert not off_simplex(policies).any()
+
+    def test_losses_of_other_types_and_layouts(self, name):
+        losses = losses_of(3, 4).astype(np.float32)
+        expected = play(name, losses.astype(np.float64))
+        assert np.allclose(play(name, losses), expected, rtol=0, atol=1e-12)
+        strided = np.zeros((8, 8, 6))
+        strided[:, ::2, ::2] = losses
+        assert np.array_equal(play(name, strided[:, ::2, ::2]), expected)
+        by_run = np.ascontiguousarray(losses.transpose(0, 2, 1).astype(np.float64)).transpose(0, 2, 1)
+        assert np.allclose(play(name, by_run), expected, rtol=0, atol=1e-12)
+
+    def test_arrays_are_left_alone(self, name):
+        losses = losses_of(3, 2)
+        expected = play(name, losses)
+        agent, kept, shown = begin(agent_of(name), 3, 2), [], np.empty((2, 3))
+        for row in losses:
+            kept.append(agent.act())
+            shown.flags.writeable = True
+            shown[...] = row
+            shown.flags.writeable = False
+            agent.observe(shown)
+        assert np.array_equal(kept, expected)
+
+    def test_a_copy_is_unplayed_and_apart(self, name):
+        losses = losses_of(3, 2)
+        agent = agent_of(name)
+        copy = agent.as_copy(3)
+        assert type(copy) is type(agent) and copy is not agent
+        before = repr(agent)
+        play_on(begin(copy, 3, 2), losses)
+        assert repr(agent) == before
+        assert np.array_equal(play_on(begin(agent, 3, 2), losses), play(name, losses))

@@ -1,0 +1,76 @@
+"""Regret matching and its relatives against the papers' loops, written in utilities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from regret_envs import games, simulate
+from regret_envs.agents import PredictiveRegretMatchingPlus, RegretMatching, RegretMatchingPlus
+
+
+def play(agent, losses):
+    _, num_runs, num_actions = losses.shape
+    agent.reset(num_actions, horizon=None, num_runs=num_runs, rng=np.random.default_rng(0))
+    policies = []
+    for row in losses:
+        policies.append(agent.act())
+        agent.observe(row)
+    return np.array(policies)
+
+
+def normalised(theta):
+    theta = np.maximum(theta, 0)
+    return theta / theta.sum() if theta.any() else np.full(len(theta), 1 / len(theta))
+
+
+def loop(utilities, kind):
+    """One run's strategies by the algorithms of Farina, Kroer and Sandholm 2021."""
+    z, guess, x = np.zeros(len(utilities[0])), np.zeros(len(utilities[0])), None
+    strategies = []
+    for utility in utilities:
+        predicted = z + guess - guess @ x if kind == "predictive" and x is not None else z
+        x = normalised(predicted)
+        strategies.append(x)
+        z = z + utility - utility @ x
+        if kind != "matching":
+            z = np.maximum(z, 0)
+        guess = utility
+    return strategies
+
+
+@pytest.mark.parametrize(
+    ("agent", "kind"),
+    [
+        (RegretMatching(), "matching"),
+        (RegretMatchingPlus(), "plus"),
+        (PredictiveRegretMatchingPlus(), "predictive"),
+    ],
+)
+def test_against_the_plain_loop(agent, kind):
+    losses = np.random.default_rng(3).normal(size=(40, 3, 4))
+    policies = play(agent, losses)
+    for run in range(3):
+        assert np.allclose(policies[:, run], loop(-losses[:, run], kind), rtol=0, atol=1e-12)
+
+
+def test_uniform_where_no_regret_is_positive():
+    losses = np.array([[[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]])
+    agent = RegretMatching()
+    play(agent, losses)
+    assert np.allclose(agent.act(), [[0, 0.5, 0.5], [1 / 3, 1 / 3, 1 / 3]])
+
+
+@pytest.mark.parametrize("kind", [RegretMatching, RegretMatchingPlus, PredictiveRegretMatchingPlus])
+def test_the_scale_of_the_losses_does_not_matter(kind):
+    losses = np.random.default_rng(4).normal(size=(30, 2, 3))
+    assert np.allclose(play(kind(), 1e-5 * losses), play(kind(), losses), rtol=0, atol=1e-9)
+
+
+def test_plus_is_closer_to_equilibrium_and_prediction_closer_still():
+    game = games.weighted_rps()
+    conv = [
+        simulate(game, [kind(), kind()], horizon=2000, num_runs=8, starting_loss_scale=1.0).nash_conv().mean()
+        for kind in (RegretMatching, RegretMatchingPlus, PredictiveRegretMatchingPlus)
+    ]
+    assert conv[0] > conv[1] > conv[2]
