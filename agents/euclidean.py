@@ -7,27 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from regret_envs.agents.steps import SteppedAgent
+from regret_envs.spaces import project_to_simplex
 from regret_envs.worlds import FloatArray
-
-
-def project_to_simplex(points: FloatArray) -> FloatArray:
-    """The nearest point of the simplex in the Euclidean norm, exactly: max(x − τ, 0) with the τ that fits.
-
-    By sorting (Held, Wolfe and Crowder, "Validation of Subgradient Optimization", 1974).
-
-    Args:
-        points: shape (num_actions, ...), not changed.
-
-    Returns:
-        The same shape, summing to 1 along the first axis.
-    """
-    # Adding a constant changes nothing; with the maximum at 0 no digits are lost to large entries.
-    points = points - points.max(axis=0)
-    descending = -np.sort(-points, axis=0)
-    ranks = np.arange(1, len(points) + 1).reshape(-1, *(1,) * (points.ndim - 1))
-    thresholds = (np.cumsum(descending, axis=0) - 1.0) / ranks
-    last = (descending > thresholds).sum(axis=0, keepdims=True) - 1
-    return np.maximum(points - np.take_along_axis(thresholds, last, axis=0), 0.0)
 
 
 @dataclass(eq=False)

@@ -2,6 +2,9 @@
 
 from regret_envs import games, metrics, streams
 from regret_envs.engine import simulate
+from regret_envs.envs import register as _register
 from regret_envs.play import Play
 
 __all__ = ["Play", "games", "metrics", "simulate", "streams"]
+
+_register()

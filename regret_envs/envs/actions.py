@@ -1,0 +1,137 @@
+"""From what a reinforcement-learning policy emits to a point of the simplex.
+
+| `action_mode` | action space | policy π of an action x |
+|---|---|---|
+| `normalize` (default) | Box [0, 1]^d | max(x, 0) / Σ max(x, 0); uniform if that is all zeros |
+| `softmax` | Box [−1, 1]^d | softmax(logit_scale · x) |
+| `project` | Box [0, 1]^d | the nearest point of the simplex |
+| `strict` | Simplex(d) | x itself; off the simplex is an error |
+| `discrete` | Discrete(d) | all mass on action x |
+
+Networks seldom emit distributions: PPO on a box emits all zeros about one time in twenty, hence the
+rule for zeros. With a logit scale of 1 no probability of three actions could exceed 0.79, hence 10.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Box, Discrete, Space
+
+from regret_envs.metrics import off_simplex
+from regret_envs.registry import lookup
+from regret_envs.spaces import Simplex, project_to_simplex
+from regret_envs.worlds import FloatArray, IntArray
+
+ActionMode = Literal["normalize", "softmax", "project", "strict", "discrete"]
+
+
+class ActionError(ValueError):
+    """An action that the environment cannot play; says whose it is and what it should be."""
+
+
+class ActionMap:
+    """Maps batches of actions to policies.
+
+    Args:
+        num_actions: d.
+        mode: one of the table above.
+        logit_scale: of mode "softmax".
+
+    Attributes:
+        space: the action space of one run.
+
+    Raises:
+        UnknownNameError: if there is no such mode; lists the near ones.
+        ValueError: if the scale is not positive and finite.
+    """
+
+    def __init__(
+        self, num_actions: int, mode: ActionMode = "normalize", *, logit_scale: float = 10.0
+    ) -> None:
+        lookup("action_mode", mode, dict.fromkeys(get_args(ActionMode)))
+        if not (np.isfinite(logit_scale) and logit_scale > 0):
+            raise ValueError(f"logit_scale must be positive and finite, got {logit_scale!r}")
+        self.num_actions = num_actions
+        self.mode = mode
+        self.logit_scale = logit_scale
+        self.space: Space[Any]
+        if mode == "discrete":
+            self.space = Discrete(num_actions)
+        elif mode == "strict":
+            self.space = Simplex(num_actions)
+        else:
+            self.space = Box(-1.0 if mode == "softmax" else 0.0, 1.0, (num_actions,), np.float32)
+
+    def __call__(self, actions: npt.ArrayLike, *, who: str) -> FloatArray:
+        """The policies of a batch of actions.
+
+        Args:
+            actions: (num_runs, num_actions), or int (num_runs,) in mode "discrete".
+            who: whose actions they are, for errors.
+
+        Returns:
+            (num_runs, num_actions), rows on the simplex.
+
+        Raises:
+            ActionError: for a wrong shape, NaN or infinity, a row off the simplex in mode "strict", or
+                an action that does not exist in mode "discrete".
+        """
+        d = self.num_actions
+        if self.mode == "discrete":
+            return np.eye(d)[self._indices(actions, who)]
+        try:
+            x = np.asarray(actions, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ActionError(f"the action of {who} must be {d} numbers, got {actions!r}") from None
+        if x.ndim != 2 or x.shape[1] != d:
+            raise ActionError(
+                f"the action of {who} has shape {x.shape[1:]}: action_mode={self.mode!r} takes {d} numbers"
+            )
+        if not np.isfinite(x).all():
+            row = int(np.argmax(~np.isfinite(x).all(1)))
+            raise ActionError(
+                f"the action of {who} is not finite{_at(row, x)}: {x[row]}; has the policy diverged?"
+            )
+        if self.mode == "softmax":
+            logits = self.logit_scale * x
+            logits -= logits.max(1, keepdims=True)
+            np.exp(logits, out=logits)
+            return logits / logits.sum(1, keepdims=True)
+        if self.mode == "project":
+            return project_to_simplex(x.T).T
+        if self.mode == "strict" and (bad := off_simplex(x)).any():
+            row = int(np.argmax(bad))
+            raise ActionError(
+                f"the action of {who} is off the simplex{_at(row, x)}: {x[row]} (sum {x[row].sum():.9g}, "
+                f"minimum {x[row].min():.3g}); send a distribution, or choose action_mode='normalize', "
+                "'softmax' or 'project' and the environment makes one"
+            )
+        mass = np.maximum(x, 0.0)
+        total = mass.sum(1, keepdims=True)
+        nothing = total[:, 0] == 0
+        if nothing.any():
+            mass[nothing], total[nothing] = 1.0, d
+        return mass / total
+
+    def _indices(self, actions: npt.ArrayLike, who: str) -> IntArray:
+        index = np.asarray(actions)
+        if index.ndim != 1 or not np.issubdtype(index.dtype, np.integer):
+            raise ActionError(
+                f"the action of {who} must be an integer, got {actions!r}: action_mode='discrete' plays "
+                "pure actions; choose another mode to play distributions"
+            )
+        wrong = (index < 0) | (index >= self.num_actions)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ActionError(
+                f"the action of {who} is {index[row]}{_at(row, index)}: pure actions are 0 … "
+                f"{self.num_actions - 1}"
+            )
+        return index.astype(np.int64)
+
+
+def _at(row: int, batch: npt.NDArray[Any]) -> str:
+    return f" in row {row}" if len(batch) > 1 else ""

@@ -1,0 +1,82 @@
+"""What a reinforcement-learning agent sees: one flat float32 vector a round.
+
+With d actions, the slices of an observation are
+
+| slice | holds | before round 1 |
+|---|---|---|
+| `[0]` | time: rounds played / horizon (never above 1) | 0 |
+| `[1 : 1+d]` | the agent's own policy of the last round | uniform |
+| `[1+d : 1+2d]` | the losses of the last round | 0 |
+| `[1+2d : 1+3d]` | the mean of the losses shown so far | 0 |
+
+Under bandit feedback the losses of the last round are that of the drawn action and 0 for the others, and
+the mean of an action's losses is over the rounds that drew it (0 if none did).
+
+Losses, not rewards. Time is there because the end of an episode is known to all agents of the suite,
+and because some libraries do not tell their learners that an episode was cut by its horizon.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Box, Space
+
+from regret_envs.worlds import FloatArray
+
+
+def observation_space(num_actions: int, loss_bound: float) -> Space[npt.NDArray[np.float32]]:
+    """The space of observations, a float32 Box of shape (1 + 3 · num_actions,).
+
+    Args:
+        num_actions: d.
+        loss_bound: the largest loss in absolute value; infinite where losses are unbounded, which the
+            space shows as the largest float32, since a Box with infinite sides is warned about.
+    """
+    bound = min(loss_bound, float(np.finfo(np.float32).max))
+    low = np.concatenate([np.zeros(1 + num_actions), np.full(2 * num_actions, -bound)])
+    high = np.concatenate([np.ones(1 + num_actions), np.full(2 * num_actions, bound)])
+    return Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
+
+
+class Observer:
+    """One agent's observations of `num_runs` runs at once.
+
+    Args:
+        num_actions: d.
+        horizon: T.
+        num_runs: runs.
+    """
+
+    def __init__(self, num_actions: int, *, horizon: int, num_runs: int) -> None:
+        shape = (num_runs, num_actions)
+        self._horizon = horizon
+        self._t = 0
+        self._policies: FloatArray = np.full(shape, 1 / num_actions)
+        self._losses: FloatArray = np.zeros(shape)
+        self._sums = np.zeros(shape)
+        self._counts = np.zeros(shape)
+
+    def update(self, policies: FloatArray, losses: FloatArray, drawn: FloatArray | None = None) -> None:
+        """Take in a round.
+
+        Args:
+            policies: what the agent played, (num_runs, num_actions).
+            losses: the losses of all actions, the same shape.
+            drawn: under bandit feedback 1 at each run's drawn action and 0 elsewhere, else None.
+        """
+        self._t += 1
+        self._policies = policies
+        self._losses = losses if drawn is None else losses * drawn
+        self._sums += self._losses
+        self._counts += 1.0 if drawn is None else drawn
+
+    def observations(self) -> npt.NDArray[np.float32]:
+        """A new array (num_runs, 1 + 3 · num_actions)."""
+        num_runs, d = self._sums.shape
+        out = np.empty((num_runs, 1 + 3 * d), dtype=np.float32)
+        out[:, 0] = min(self._t / self._horizon, 1.0)
+        out[:, 1 : 1 + d] = self._policies
+        out[:, 1 + d : 1 + 2 * d] = self._losses
+        np.divide(self._sums, np.maximum(self._counts, 1.0), out=out[:, 1 + 2 * d :], casting="unsafe")
+        return out

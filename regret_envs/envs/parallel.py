@@ -1,0 +1,210 @@
+"""The PettingZoo face: several agents, one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Space
+from pettingzoo import ParallelEnv
+
+from regret_envs.envs.actions import ActionError, ActionMode
+from regret_envs.envs.render import RENDER_MODES, Renderer
+from regret_envs.envs.rounds import FeedbackMode, Opponent, Rounds
+from regret_envs.registry import lookup, near_matches
+from regret_envs.worlds import World, at_least
+
+Observations = dict[str, npt.NDArray[np.float32]]
+Infos = dict[str, dict[str, Any]]
+
+
+class EpisodeError(RuntimeError):
+    """`step` or `render` was called before `reset`, or `step` after the end of the episode."""
+
+
+class ParallelOptions(TypedDict, total=False):
+    """The options that every PettingZoo environment of the suite takes; see `ParallelPlay`."""
+
+    horizon: int
+    max_cycles: int
+    action_mode: ActionMode
+    logit_scale: float
+    feedback: FeedbackMode
+    opponents: Mapping[str, Opponent]
+    render_mode: str | None
+
+
+class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ignore[misc]
+    """Agents that play a world for `horizon` rounds, as a PettingZoo `ParallelEnv`.
+
+    Observations are documented slice by slice in `regret_envs.envs.observations`, action modes in
+    `regret_envs.envs.actions`, infos in `regret_envs.envs.rounds.Seat.info`. Rewards are negated losses. All
+    agents are truncated together at the horizon, never terminated. `reset(seed=s)` brings the losses of
+    `simulate(world, ..., seed=s)`, to the bit; the resets that follow it draw their seeds from s.
+
+    Args:
+        world: a stream, which all agents face, or a game.
+        num_agents: seats.
+        name: shown by PettingZoo.
+        horizon: rounds in an episode; `max_cycles` is PettingZoo's name for it.
+        action_mode: how actions become policies.
+        logit_scale: of action_mode "softmax".
+        feedback: "full" or "bandit".
+        opponents: agents of the suite for some of the seats: `{"player_1": "hedge"}`. They are no agents
+            of the environment.
+        render_mode: "human", "rgb_array", "ansi" or None.
+
+    Raises:
+        UnknownNameError: for an unknown mode, feedback, opponent or seat; lists the near ones.
+        ValueError: if a number is out of range, or both `horizon` and `max_cycles` are given.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's own form
+        "render_modes": list(RENDER_MODES),
+        "is_parallelizable": True,
+        "render_fps": 10,
+    }
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        num_agents: int,
+        name: str,
+        horizon: int | None = None,
+        max_cycles: int | None = None,
+        action_mode: ActionMode = "normalize",
+        logit_scale: float = 10.0,
+        feedback: FeedbackMode = "full",
+        opponents: Mapping[str, Opponent] | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if horizon is not None and max_cycles is not None:
+            raise ValueError("horizon and max_cycles are the same number: give one of them")
+        given = horizon if max_cycles is None else max_cycles
+        self.max_cycles = at_least("horizon", DEFAULT_HORIZON if given is None else given, 1)
+        names = [f"player_{seat}" for seat in range(at_least("num_agents", num_agents, 1))]
+        seats = {seat_name: seat for seat, seat_name in enumerate(names)}
+        self._rounds = Rounds(
+            world,
+            num_agents,
+            action_mode=action_mode,
+            logit_scale=logit_scale,
+            feedback=feedback,
+            opponents={lookup("player", n, seats): agent for n, agent in (opponents or {}).items()},
+        )
+        self.possible_agents = [names[player] for player in self._rounds.players]
+        self.agents: list[str] = []
+        self._players = {names[player]: player for player in self._rounds.players}
+        self.metadata = {**self.metadata, "name": name}
+        self.render_mode = render_mode
+        self._renderer = Renderer(render_mode, self._rounds.labels()) if render_mode is not None else None
+        # Made in `reset`: copies of an environment must not share a generator.
+        self._rng: np.random.Generator | None = None
+
+    def observation_space(self, agent: str) -> Space[Any]:
+        """The agent's observation space, the same object each time."""
+        return self._rounds.observation_spaces[lookup("player", agent, self._players)]
+
+    def action_space(self, agent: str) -> Space[Any]:
+        """The agent's action space, the same object each time."""
+        return self._rounds.action_maps[lookup("player", agent, self._players)].space
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, Infos]:
+        """Begin an episode.
+
+        Args:
+            seed: as above; None draws the episode's seed from the last seed given, if there was one.
+            options: unused.
+
+        Raises:
+            ValueError: if the world cannot last `max_cycles` rounds, or the seed is negative.
+        """
+        if seed is not None or self._rng is None:
+            self._rng = np.random.default_rng(seed)
+        episode_seed = int(self._rng.integers(2**63)) if seed is None else seed
+        self._rounds.start(horizon=self.max_cycles, seed=episode_seed, num_runs=1)
+        self.agents = self.possible_agents[:]
+        if self._renderer is not None:
+            self._renderer.reset(self._rounds.seats, self._rounds.horizon)
+            if self.render_mode == "human":
+                self._renderer.render()
+        return self._observations(), self._infos()
+
+    def step(
+        self, actions: Mapping[str, Any]
+    ) -> tuple[Observations, dict[str, float], dict[str, bool], dict[str, bool], Infos]:
+        """Play a round.
+
+        Args:
+            actions: an action for every live agent.
+
+        Returns:
+            Observations, rewards −⟨ℓ_t, π_t⟩, terminations (all False), truncations (True in the last
+            round) and infos, by agent; new dicts and arrays each time.
+
+        Raises:
+            EpisodeError: before `reset` and after the last round.
+            ActionError: if an action is missing or cannot be played; names the agent. The round has not
+                been played then.
+        """
+        if not self.agents:
+            state = "not begun" if self._rng is None else f"over after {self._rounds.t} rounds"
+            raise EpisodeError(f"the episode is {state}: call reset()")
+        if missing := [agent for agent in self.agents if agent not in actions]:
+            raise ActionError(f"no action for {', '.join(missing)}: every live agent acts in every round")
+        for agent in actions:
+            if agent not in self._players:
+                raise ActionError(f"an action for {agent!r}: {near_matches(str(agent), self._players)}")
+        live = self.agents
+        self._rounds.step([[actions[agent]] for agent in live], live)
+        if self._renderer is not None:
+            self._renderer.watch(self._rounds.seats)
+            if self.render_mode == "human":
+                self._renderer.render()
+        over = self._rounds.t == self._rounds.horizon
+        rewards = {agent: float(self._rounds.seats[self._players[agent]].rewards[0]) for agent in live}
+        if over:
+            self.agents = []
+        return (
+            self._observations(),
+            rewards,
+            dict.fromkeys(live, False),
+            dict.fromkeys(live, over),
+            self._infos(),
+        )
+
+    def render(self) -> Any:
+        """The picture, the line or None, as `render_mode` says.
+
+        Raises:
+            EpisodeError: before `reset`.
+            ValueError: if the environment was made without a render_mode.
+            ImportError: if matplotlib is needed and missing.
+        """
+        if self._renderer is None:
+            raise ValueError(f"make the environment with render_mode= one of {', '.join(RENDER_MODES)}")
+        if self._rng is None:
+            raise EpisodeError("nothing to render yet: call reset()")
+        return self._renderer.render()
+
+    def close(self) -> None:
+        """Close the window of render_mode "human"."""
+        if self._renderer is not None:
+            self._renderer.close()
+
+    def _observations(self) -> Observations:
+        return {agent: self._rounds.observations(player)[0] for agent, player in self._players.items()}
+
+    def _infos(self) -> Infos:
+        return {
+            agent: {key: value[0] for key, value in self._rounds.seats[player].info().items()}
+            for agent, player in self._players.items()
+        }
+
+
+DEFAULT_HORIZON = 100

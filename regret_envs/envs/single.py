@@ -1,0 +1,172 @@
+"""The Gymnasium face: one agent, one run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+
+from regret_envs.envs.actions import ActionMode
+from regret_envs.envs.parallel import DEFAULT_HORIZON, EpisodeError
+from regret_envs.envs.render import RENDER_MODES, Renderer
+from regret_envs.envs.rounds import FeedbackMode, Opponent, Rounds
+from regret_envs.games import Game
+from regret_envs.worlds import World, at_least
+
+Opponents = Opponent | Sequence[Opponent]
+
+
+class SingleOptions(TypedDict, total=False):
+    """The options that every Gymnasium environment of the suite takes; see `SinglePlay`."""
+
+    horizon: int
+    action_mode: ActionMode
+    logit_scale: float
+    feedback: FeedbackMode
+    render_mode: str | None
+
+
+class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
+    """One agent that plays a world for `horizon` rounds, as a Gymnasium `Env`.
+
+    Observations, action modes, infos, rewards and seeds are those of `ParallelPlay`; the episode is
+    truncated at the horizon, never terminated.
+
+    Args:
+        world: a stream or a game.
+        player: the agent's seat in a game; opponents have the others.
+        opponents: one agent of the suite (a name or an object) for all other seats, or one for each.
+        horizon: rounds in an episode.
+        action_mode: how actions become policies.
+        logit_scale: of action_mode "softmax".
+        feedback: "full" or "bandit".
+        render_mode: "human", "rgb_array", "ansi" or None.
+
+    Raises:
+        UnknownNameError: for an unknown mode, feedback or opponent; lists the near ones.
+        ValueError: if a number is out of range, or there are not as many opponents as other seats.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 10}  # noqa: RUF012
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        player: int = 0,
+        opponents: Opponents = (),
+        horizon: int = DEFAULT_HORIZON,
+        action_mode: ActionMode = "normalize",
+        logit_scale: float = 10.0,
+        feedback: FeedbackMode = "full",
+        render_mode: str | None = None,
+    ) -> None:
+        self._horizon = at_least("horizon", horizon, 1)
+        self._rounds = single_player_rounds(
+            world,
+            player,
+            opponents,
+            action_mode=action_mode,
+            logit_scale=logit_scale,
+            feedback=feedback,
+        )
+        self._player = player
+        self.observation_space = self._rounds.observation_spaces[player]
+        self.action_space = self._rounds.action_maps[player].space
+        self.render_mode = render_mode
+        self._renderer = Renderer(render_mode, self._rounds.labels()) if render_mode is not None else None
+        self._live = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        """Begin an episode; arguments and errors as in `ParallelPlay.reset`."""
+        super().reset(seed=seed)
+        episode_seed = int(self.np_random.integers(2**63)) if seed is None else seed
+        self._rounds.start(horizon=self._horizon, seed=episode_seed, num_runs=1)
+        self._live = True
+        if self._renderer is not None:
+            self._renderer.reset(self._rounds.seats, self._rounds.horizon)
+            if self.render_mode == "human":
+                self._renderer.render()
+        return self._observation(), self._info()
+
+    def step(self, action: Any) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Play a round.
+
+        Returns:
+            The observation, the reward −⟨ℓ_t, π_t⟩, terminated (False), truncated (True in the last round)
+            and the info.
+
+        Raises:
+            EpisodeError: before `reset` and after the last round.
+            ActionError: if the action cannot be played. The round has not been played then.
+        """
+        if not self._live:
+            raise EpisodeError("the episode is over or not begun: call reset()")
+        self._rounds.step([[action]], ["the agent"])
+        if self._renderer is not None:
+            self._renderer.watch(self._rounds.seats)
+            if self.render_mode == "human":
+                self._renderer.render()
+        truncated = self._rounds.t == self._rounds.horizon
+        self._live = not truncated
+        reward = float(self._rounds.seats[self._player].rewards[0])
+        return self._observation(), reward, False, truncated, self._info()
+
+    def render(self) -> Any:
+        """The picture, the line or None, as `render_mode` says; errors as in `ParallelPlay.render`."""
+        if self._renderer is None:
+            raise ValueError(f"make the environment with render_mode= one of {', '.join(RENDER_MODES)}")
+        return self._renderer.render()
+
+    def close(self) -> None:
+        """Close the window of render_mode "human"."""
+        if self._renderer is not None:
+            self._renderer.close()
+
+    def _observation(self) -> npt.NDArray[np.float32]:
+        return self._rounds.observations(self._player)[0]
+
+    def _info(self) -> dict[str, Any]:
+        return {key: value[0] for key, value in self._rounds.seats[self._player].info().items()}
+
+
+def single_player_rounds(
+    world: World,
+    player: int,
+    opponents: Opponents,
+    *,
+    action_mode: ActionMode,
+    logit_scale: float,
+    feedback: FeedbackMode,
+) -> Rounds:
+    """The rounds of one agent at seat `player` of a game with opponents at the others, or facing a stream.
+
+    Raises:
+        ValueError: if there is no such seat, or not as many opponents as other seats.
+    """
+    num_seats = world.num_players if isinstance(world, Game) else 1
+    if not 0 <= at_least("player", player, 0) < num_seats:
+        raise ValueError(f"player must be a seat of the game, 0 … {num_seats - 1}, got {player}")
+    others = [seat for seat in range(num_seats) if seat != player]
+    if isinstance(opponents, Sequence) and not isinstance(opponents, str):
+        agents = list(opponents)
+    else:
+        agents = [opponents] * len(others)
+    if len(agents) != len(others):
+        raise ValueError(
+            f"{world!r} has {len(others)} seats for opponents and {len(agents)} were given: give one for "
+            "each, or a single one for all"
+        )
+    return Rounds(
+        world,
+        num_seats,
+        action_mode=action_mode,
+        logit_scale=logit_scale,
+        feedback=feedback,
+        opponents=dict(zip(others, agents, strict=True)),
+    )
