@@ -28,7 +28,7 @@ from types import ModuleType
 from typing import Any, get_args, get_type_hints
 
 from regret_envs.agents.base import Agent, Bounds
-from regret_envs.registry import UnknownNameError, lookup, near_matches
+from regret_envs.registry import lookup, near_matches
 
 
 @dataclass(frozen=True)
@@ -118,12 +118,12 @@ def make(spec: str) -> Agent:
             has = f"{name} has {', '.join(known)}" if known else f"{name} has no settings"
             near = f"; {near_matches(key, known)}" if known else ""
             raise SpecError(f"unknown setting {key!r} of agent {name!r}{near} ({has})")
-    nested = _agent_settings(cls)
+    for key in _agent_settings(cls) & settings.keys():
+        if isinstance(settings[key], str):
+            settings[key] = make(settings[key])
     try:
-        return cls(**{k: make(v) if k in nested and isinstance(v, str) else v for k, v in settings.items()})
+        return cls(**settings)
     except (TypeError, ValueError) as error:
-        if isinstance(error, (SpecError, UnknownNameError)):
-            raise
         raise SpecError(f"agent {spec!r}: {error}") from error
 
 
@@ -184,7 +184,6 @@ def source_hash(spec: str) -> str | None:
 
     Raises:
         AgentImportError: if there is no such module.
-        SpecError: if the spec is malformed.
     """
     digests = sorted(hashlib.sha256(_source_file(m).read_bytes()).hexdigest() for m in _custom_modules(spec))
     if len(digests) < 2:
@@ -231,7 +230,12 @@ def _literal(text: str) -> Any:
 def _text(value: Any) -> str:
     """A setting's value as `parse` reads it back."""
     if isinstance(value, str):
-        return canonical(value) if _literal(value) == value else repr(value)
+        if _literal(value) != value:
+            return repr(value)
+        try:
+            return canonical(value)
+        except SpecError:  # a word that is no spec, such as a path
+            return value
     if isinstance(value, (tuple, list)):
         return f"({','.join(map(_text, value))}{',' * (len(value) == 1)})"
     return repr(value).removesuffix(".0") if isinstance(value, float) else repr(value)
@@ -280,13 +284,13 @@ def _is_agent(hint: Any) -> bool:
 
 
 def _custom_modules(spec: str) -> set[str]:
-    name, settings = parse(spec)
+    try:
+        name, settings = parse(spec)
+    except SpecError:  # the setting is a word that is no spec, such as a path
+        return set()
     module = name.partition(":")[0]
     found = {module} if _TARGET.fullmatch(name) and not module.startswith(f"{_HERE}.") else set()
-    for value in settings.values():
-        if isinstance(value, str) and ":" in value:
-            found |= _custom_modules(value)
-    return found
+    return found.union(*(_custom_modules(value) for value in settings.values() if isinstance(value, str)))
 
 
 def _source_file(module: str) -> Path:

@@ -1,0 +1,66 @@
+"""The agent base classes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from regret_envs.agents import Agent, SingleRunAgent
+
+
+class Coin(SingleRunAgent):
+    """Draws a policy a round, and remembers what it was shown."""
+
+    def __init__(self, sharpness=1.0):
+        self.sharpness = sharpness
+
+    def reset_run(self, num_actions, *, horizon, rng):
+        self.rng, self.num_actions, self.horizon, self.seen = rng, num_actions, horizon, []
+
+    def act_run(self):
+        return self.rng.dirichlet(np.full(self.num_actions, self.sharpness))
+
+    def observe_run(self, losses):
+        self.seen.append(losses.copy())
+
+
+def reset(agent, num_runs, seed=0):
+    agent.reset(3, horizon=7, num_runs=num_runs, rng=np.random.default_rng(seed))
+    return agent
+
+
+def test_every_run_has_a_copy_with_a_generator_of_its_own():
+    agent = reset(Coin(sharpness=2.0), 4)
+    policies = agent.act()
+    assert policies.shape == (4, 3) and len(np.unique(policies[:, 0])) == 4
+    assert all(run.sharpness == 2.0 and run.horizon == 7 for run in agent._runs)
+    losses = np.arange(12.0).reshape(4, 3)
+    agent.observe(losses)
+    assert all(np.array_equal(run.seen, losses[r : r + 1]) for r, run in enumerate(agent._runs))
+
+
+def test_same_generator_same_play_and_reset_starts_anew():
+    agent = reset(Coin(), 3)
+    first = agent.act()
+    agent.observe(np.zeros((3, 3)))
+    assert np.array_equal(reset(agent, 3).act(), first)
+    assert not np.array_equal(reset(agent, 3, seed=1).act(), first)
+    assert len(reset(agent, 2)._runs) == 2
+
+
+def test_an_agent_must_write_three_methods():
+    class Half(Agent):
+        def act(self):
+            return np.ones((1, 1))
+
+    with pytest.raises(TypeError, match="observe"):
+        Half()
+
+
+def test_defaults_promise_nothing():
+    coin = Coin()
+    assert coin.unsupported(5, horizon=None) is None
+    assert coin.regret_bound(3, 10, 1.0) is None
+    assert (coin.reference, coin.guarantee, coin.bounds) == ("", "", "")
+    copied = coin.as_copy(3)
+    assert copied is not coin and copied.sharpness == coin.sharpness
