@@ -94,8 +94,7 @@ class AdaptiveEpisode(Episode):
         weights /= weights.sum(1, keepdims=True)
         weights = (policy[:, None] * weights).sum(0) if self._swap else weights[0]
         split = _split(weights)
-        excess = policy - weights
-        response = np.where(np.abs(excess) > _TIE, np.sign(excess), split)
+        response = np.where(policy - weights > _TIE, 1.0, -1.0)
 
         losses, gains = split, self._gains(policy, split)
         best = self._log_potential(gains)

@@ -60,6 +60,10 @@ class TestReading:
         path = write_csv(tmp_path / "losses.CSV", header + rows + "\n")
         np.testing.assert_array_equal(Recorded(path).losses, LOSSES)
 
+    def test_csv_with_a_byte_order_mark_and_no_header(self, tmp_path):
+        path = write_csv(tmp_path / "losses.csv", "\ufeff1,2\n3,4\n")
+        np.testing.assert_array_equal(Recorded(path).losses, [[1, 2], [3, 4]])
+
     def test_loss_scale_divides(self):
         stream = Recorded(LOSSES, loss_scale=4.0)
         np.testing.assert_array_equal(stream.losses, LOSSES / 4)
@@ -79,7 +83,7 @@ class TestReading:
         assert stream.fingerprint == pickle.loads(pickle.dumps(stream)).fingerprint
         changed = LOSSES.copy()
         changed[3, 1] += 1e-12
-        others = [LOSSES.T, LOSSES / 2, changed]
+        others = [LOSSES.reshape(3, 7), LOSSES / 2, changed]
         assert len({stream.fingerprint, *(Recorded(other).fingerprint for other in others)}) == 4
 
 
@@ -226,6 +230,10 @@ class TestPlaying:
         np.testing.assert_array_equal(play.losses[0].transpose(1, 0, 2), LOSSES[:6].reshape(3, 2, 3))
         last = simulate(stream, Uniform(), horizon=2, first_run=2, record="losses")
         np.testing.assert_array_equal(last.losses[0][:, 0], LOSSES[4:6])
+
+    def test_a_horizon_below_the_window_plays_each_windows_first_rounds(self):
+        play = simulate(Recorded(LOSSES, window=3), Uniform(), horizon=2, num_runs=2, record="losses")
+        np.testing.assert_array_equal(play.losses[0].transpose(1, 0, 2), [LOSSES[:2], LOSSES[3:5]])
 
     def test_a_sequence_longer_than_a_block(self):
         long = np.random.default_rng(0).standard_normal((1000, 4))
