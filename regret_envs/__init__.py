@@ -1,10 +1,10 @@
 """Environments, agents and exact equilibrium gaps for online learning in games."""
 
-from regret_envs import games, metrics, streams
+from regret_envs import feedback, games, metrics, streams
 from regret_envs.engine import simulate
 from regret_envs.envs import register as _register
 from regret_envs.play import Play
 
-__all__ = ["Play", "games", "metrics", "simulate", "streams"]
+__all__ = ["Play", "feedback", "games", "metrics", "simulate", "streams"]
 
 _register()

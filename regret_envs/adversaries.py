@@ -81,6 +81,8 @@ _TIE = 1e-9
 class AdaptiveEpisode(Episode):
     """The agent's regrets in `num_runs` runs."""
 
+    answers_actions = False
+
     def __init__(self, num_actions: int, swap: bool, horizon: int, num_runs: int) -> None:
         self._swap = swap
         self._rate = np.sqrt(2 * np.log(num_actions) / horizon) * (num_actions if swap else 1)

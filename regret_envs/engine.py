@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from regret_envs import metrics
-from regret_envs.feedback import Channels, Feedback
+from regret_envs.feedback import Channels, Feedback, check_layers, unfit
 from regret_envs.play import Play
 from regret_envs.registry import lookup
 from regret_envs.worlds import Episode, FloatArray, RunSeeds, World, at_least, non_negative
@@ -81,8 +81,9 @@ def simulate(
         PolicyError: if policies are of the wrong shape or off the simplex; names the agent, the
             round and the run.
         ValueError: if there are not as many agents as players, the same object is given two seats,
-            `horizon` or `num_runs` is below 1, a round to keep lies outside 1 … horizon, or two
-            layers of feedback delay or two draw actions.
+            `horizon` or `num_runs` is below 1, a round to keep lies outside 1 … horizon, two layers of
+            feedback delay or two draw actions, an agent does not play behind such layers, or the
+            world takes none.
     """
     horizon, num_runs = at_least("horizon", horizon, 1), at_least("num_runs", num_runs, 1)
     seed, first_run = at_least("seed", seed, 0), at_least("first_run", first_run, 0)
@@ -98,9 +99,12 @@ def simulate(
         lookup("record", name, {"policies": 0, "losses": 0})
 
     layers = [feedback] if isinstance(feedback, Feedback) else list(feedback)
-    for kind in ("delays", "draws_actions"):
-        if sum(getattr(layer, kind) for layer in layers) > 1:
-            raise ValueError(f"at most one layer of feedback may have {kind}, got {layers}")
+    check_layers(layers)
+    if layers and not world.takes_feedback:
+        raise ValueError(f"{world!r} takes no layer of feedback (full information only), got {layers}")
+    for player, agent in enumerate(agents):
+        if reason := unfit(agent, layers):
+            raise ValueError(f"{agent!r} (player {player}) {reason}")
 
     seeds = RunSeeds(seed, num_runs, first_run)
     num_actions = world.seats(len(agents))
@@ -115,23 +119,21 @@ def simulate(
         if starting_loss_scale:
             seat.show_starting_losses(seeds.starting_losses(player), starting_loss_scale)
 
-    history = [{name: [np.empty((0, d, num_runs))] for name in recorded} for d in num_actions]
+    history = [{name: np.empty((horizon, d, num_runs)) for name in recorded} for d in num_actions]
     earlier: dict[int, Play] = {}
     t = 0
     for stop in keep:
         while t < stop:
             count = min(block_rounds, stop - t)
             _play_block(episode, seats, t, count)
-            for seat, blocks in zip(seats, history, strict=True):
+            for seat, arrays in zip(seats, history, strict=True):
                 seat.add(count)
-                for name in blocks:
-                    blocks[name].append(getattr(seat, name)[:count].copy())
+                for name, array in arrays.items():
+                    array[t : t + count] = getattr(seat, name)[:count]
             t += count
             if progress is not None:
                 progress(t)
-        kept: dict[str, tuple[FloatArray, ...]] = {}
-        if t == horizon:
-            kept = {name: tuple(_by_run(blocks[name]) for blocks in history) for name in recorded}
+        kept = {name: tuple(a[name][:t].transpose(0, 2, 1) for a in history) for name in recorded}
         earlier[t] = Play(
             t=t,
             seed=seed,
@@ -140,6 +142,7 @@ def simulate(
             policies=kept.get("policies"),
             losses=kept.get("losses"),
             realised=_realised(seats, t, seed, episode),
+            outstanding=tuple(seat.outstanding for seat in seats),
             earlier=earlier if t == horizon else {},
             _episode=episode,
         )
@@ -184,11 +187,6 @@ def _play_block(episode: Episode, seats: Sequence[_Seat], t: int, count: int) ->
         seat.check(t, count)
 
 
-def _by_run(blocks: Sequence[FloatArray]) -> FloatArray:
-    """(rounds, d, num_runs) blocks as one array (rounds, num_runs, d)."""
-    return np.concatenate(blocks).transpose(0, 2, 1)
-
-
 class _Seat:
     """An agent at its seat: asks it, shows it losses, and keeps a block of rounds of its play."""
 
@@ -209,12 +207,19 @@ class _Seat:
         self.policy_sum = np.zeros((num_actions, num_runs))
         self.play_loss = metrics.PlayLossSum(num_actions, num_runs)
         self._shape = (num_runs, num_actions)
-        self._channels = Channels(layers, num_actions, seeds, player) if layers else None
+        self._channels = None
+        if layers:
+            self._channels = Channels(layers, num_actions, agent=agent, seeds=seeds, player=player)
         self.draws_actions = any(layer.draws_actions for layer in layers)
         if self.draws_actions:
             self.actions = np.empty_like(self.policies)
             self.action_sum = np.zeros_like(self.policy_sum)
             self.realised_play_loss = metrics.PlayLossSum(num_actions, num_runs)
+
+    @property
+    def outstanding(self) -> int:
+        """How many rounds' losses the agent has not been shown yet."""
+        return 0 if self._channels is None else self._channels.outstanding
 
     def reset(self, horizon: int | None, rng: np.random.Generator) -> None:
         num_runs, num_actions = self._shape

@@ -2,7 +2,8 @@
 
 Without a layer an agent is shown the losses of all actions at the end of every round (full
 information). Layers compose in the order in which the losses pass them: `[Bandit(), Delayed(5)]`
-is delayed bandit feedback. Metrics always see the world's true losses.
+is delayed bandit feedback, `[Noisy(), Bandit()]` adds noise to the loss that is seen and
+`[Bandit(), Noisy()]` to the estimates. Metrics always see the world's true losses.
 
 Inside, arrays are (num_actions, num_runs).
 """
@@ -14,10 +15,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
-from regret_envs.worlds import FloatArray, RunSeeds, at_least, non_negative
+from regret_envs.registry import lookup
+from regret_envs.worlds import FloatArray, IntArray, RunSeeds, at_least, non_negative
 
 
 class Channel(ABC):
@@ -53,14 +56,22 @@ class Feedback(ABC):
     delays = False
 
     @abstractmethod
-    def start(self, num_actions: int, seeds: LayerSeeds) -> Channel:
-        """Begin an episode at one seat; all randomness comes from `seeds`."""
+    def start(self, num_actions: int, place: Place) -> Channel:
+        """Begin an episode at one seat; all randomness comes from `place`."""
 
 
 @dataclass(frozen=True)
-class LayerSeeds:
-    """The random generators of one layer at one seat."""
+class Place:
+    """Where a layer lies, and its random generators.
 
+    Attributes:
+        agent: the agent at the seat.
+        seeds: the runs.
+        player: the seat.
+        layer: the layer's number, in the order in which the losses pass them.
+    """
+
+    agent: object
     seeds: RunSeeds
     player: int
     layer: int
@@ -112,7 +123,8 @@ class Bandit(Feedback):
     ("IX", Kocák, Neu, Valko and Munos 2014; Neu 2015) and asks for losses above `loss_offset`.
 
     Args:
-        implicit_exploration: γ ≥ 0.
+        implicit_exploration: γ ≥ 0. None: what the agent asks for by its attribute of that name (Exp3-IX
+            does), 0 without one.
         loss_offset: subtracted from the observed loss: the lowest possible loss, −1 in the games here.
 
     Raises:
@@ -120,41 +132,49 @@ class Bandit(Feedback):
     """
 
     _: KW_ONLY
-    implicit_exploration: float = 0.0
+    implicit_exploration: float | None = None
     loss_offset: float = 0.0
 
     draws_actions = True
 
     def __post_init__(self) -> None:
-        non_negative("implicit_exploration", self.implicit_exploration)
+        if self.implicit_exploration is not None:
+            non_negative("implicit_exploration", self.implicit_exploration)
         if not np.isfinite(self.loss_offset):
             raise ValueError(f"loss_offset must be finite, got {self.loss_offset!r}")
 
-    def start(self, num_actions: int, seeds: LayerSeeds) -> Channel:
+    def start(self, num_actions: int, place: Place) -> Channel:
         """Begin an episode; every run draws its actions from a generator of its own."""
-        return _BanditChannel(self, seeds.runs())
+        return _BanditChannel(self, place)
 
 
 class _BanditChannel(Channel):
-    def __init__(self, layer: Bandit, rngs: list[np.random.Generator]) -> None:
+    def __init__(self, layer: Bandit, place: Place) -> None:
         self._layer = layer
+        self._agent = place.agent
+        rngs = place.runs()
         self._uniforms = _Draws(rngs, _uniforms)
         self._runs = np.arange(len(rngs))
+        # Drawn actions and their probabilities, of rounds whose losses have not come yet.
+        self._drawn: deque[tuple[IntArray, FloatArray]] = deque()
 
     def play(self, policies: FloatArray) -> FloatArray:
         cumulative = policies.cumsum(0)
         # Against rounding: the last partial sum is what the uniform number is scaled to.
         drawn = (self._uniforms.next() * cumulative[-1] >= cumulative).sum(0)
-        self._drawn = drawn
-        self._probability = policies[drawn, self._runs]
+        self._drawn.append((drawn, policies[drawn, self._runs]))
         actions = np.zeros_like(policies)
         actions[drawn, self._runs] = 1.0
         return actions
 
     def show(self, losses: FloatArray) -> Sequence[FloatArray]:
+        drawn, probability = self._drawn.popleft()
+        gamma = self._layer.implicit_exploration
+        if gamma is None:
+            gamma = getattr(self._agent, "implicit_exploration", 0.0)
         estimate = np.zeros_like(losses)
-        seen = losses[self._drawn, self._runs] - self._layer.loss_offset
-        estimate[self._drawn, self._runs] = seen / (self._probability + self._layer.implicit_exploration)
+        seen = losses[drawn, self._runs] - self._layer.loss_offset
+        estimate[drawn, self._runs] = seen / (probability + gamma)
         return [estimate]
 
 
@@ -184,9 +204,9 @@ class Delayed(Feedback):
         at_least("delay", self.delay, 0)
         at_least("jitter", self.jitter, 0)
 
-    def start(self, num_actions: int, seeds: LayerSeeds) -> Channel:
+    def start(self, num_actions: int, place: Place) -> Channel:
         """Begin an episode."""
-        return _DelayedChannel(self, seeds.shared())
+        return _DelayedChannel(self, place.shared())
 
 
 class _DelayedChannel(Channel):
@@ -225,7 +245,7 @@ class Phased(Feedback):
     def __post_init__(self) -> None:
         at_least("length", self.length, 1)
 
-    def start(self, num_actions: int, seeds: LayerSeeds) -> Channel:
+    def start(self, num_actions: int, place: Place) -> Channel:
         """Begin an episode."""
         return _PhasedChannel(self.length)
 
@@ -260,9 +280,9 @@ class Noisy(Feedback):
     def __post_init__(self) -> None:
         non_negative("scale", self.scale)
 
-    def start(self, num_actions: int, seeds: LayerSeeds) -> Channel:
+    def start(self, num_actions: int, place: Place) -> Channel:
         """Begin an episode; every run's noise comes from a generator of its own."""
-        return _NoisyChannel(self.scale, num_actions, seeds.runs())
+        return _NoisyChannel(self.scale, num_actions, place.runs())
 
 
 class _NoisyChannel(Channel):
@@ -299,7 +319,7 @@ class Corrupted(Feedback):
         non_negative("budget", self.budget)
         non_negative("magnitude", self.magnitude)
 
-    def start(self, num_actions: int, seeds: LayerSeeds) -> Channel:
+    def start(self, num_actions: int, place: Place) -> Channel:
         """Begin an episode; nothing in it is random."""
         return _CorruptedChannel(self)
 
@@ -328,12 +348,49 @@ FEEDBACK: dict[str, type[Feedback]] = {
 }
 
 
-class Channels:
-    """Layers in series at one seat."""
+def make(name: str, **settings: Any) -> Feedback:
+    """The named layer with its settings, e.g. `make("delayed", delay=5)`.
 
-    def __init__(self, layers: Sequence[Feedback], num_actions: int, seeds: RunSeeds, player: int) -> None:
+    Raises:
+        UnknownNameError: if there is no such layer; lists the near matches.
+        TypeError: if the layer has no such setting.
+        ValueError: if a setting is out of its range.
+    """
+    return lookup("feedback", name, FEEDBACK)(**settings)
+
+
+Takes = Literal["any", "full", "bandit"]
+"""What an agent takes: losses or estimates of them, nothing but all losses, or nothing but bandit feedback."""
+
+
+def unfit(agent: object, layers: Sequence[Feedback]) -> str | None:
+    """Why an agent cannot play behind `layers`, or None if it can; its attribute `takes` says so."""
+    takes: Takes = getattr(agent, "takes", "any")
+    draws = any(layer.draws_actions for layer in layers)
+    if takes == "bandit" and not draws:
+        return "needs bandit feedback, and is shown the losses of all actions here"
+    if takes == "full" and draws:
+        return (
+            "needs the losses of all actions, and is shown only that of the drawn one here (bandit feedback)"
+        )
+    return None
+
+
+def check_layers(layers: Sequence[Feedback]) -> None:
+    """Raise `ValueError` where layers exclude each other: two that delay, or two that draw actions."""
+    for kind, what in (("delays", "delay losses"), ("draws_actions", "draw actions")):
+        if sum(getattr(layer, kind) for layer in layers) > 1:
+            raise ValueError(f"at most one layer of feedback may {what}, got {list(layers)}")
+
+
+class Channels:
+    """Layers in series at one seat. Picklable."""
+
+    def __init__(
+        self, layers: Sequence[Feedback], num_actions: int, *, agent: object, seeds: RunSeeds, player: int
+    ) -> None:
         self._channels = [
-            layer.start(num_actions, LayerSeeds(seeds, player, k)) for k, layer in enumerate(layers)
+            layer.start(num_actions, Place(agent, seeds, player, k)) for k, layer in enumerate(layers)
         ]
 
     def play(self, policies: FloatArray) -> FloatArray:

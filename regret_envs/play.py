@@ -26,6 +26,7 @@ class Play:
         losses: likewise.
         realised: where actions were drawn (bandit feedback), the same play with the drawn actions
             in place of the policies: regrets and gaps of what was in fact played. Else None.
+        outstanding: how many rounds' losses every player has not been shown yet (delayed feedback).
         earlier: the play up to each earlier round asked for, by round.
     """
 
@@ -36,6 +37,7 @@ class Play:
     policies: tuple[FloatArray, ...] | None = None
     losses: tuple[FloatArray, ...] | None = None
     realised: Play | None = None
+    outstanding: tuple[int, ...] = ()
     earlier: dict[int, Play] = field(default_factory=dict)
     _episode: Episode | None = field(default=None, repr=False)
 

@@ -87,7 +87,13 @@ class Episode(ABC):
 
 
 class World(ABC):
-    """A description of losses: a stream that one or more agents face, or a game between them."""
+    """A description of losses: a stream that one or more agents face, or a game between them.
+
+    Attributes:
+        takes_feedback: whether layers of `regret_envs.feedback` may lie between it and the agents.
+    """
+
+    takes_feedback = True
 
     @abstractmethod
     def seats(self, num_agents: int) -> tuple[int, ...]:
