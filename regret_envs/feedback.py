@@ -360,7 +360,7 @@ def make(name: str, **settings: Any) -> Feedback:
 
 
 Takes = Literal["any", "full", "bandit"]
-"""What an agent takes: losses or estimates of them, nothing but all losses, or nothing but bandit feedback."""
+"""What an agent takes: losses or estimates of them, only all losses, or only bandit feedback."""
 
 
 def unfit(agent: object, layers: Sequence[Feedback]) -> str | None:
