@@ -63,6 +63,36 @@ class Play:
         regret = lookup("regret", kind, metrics.REGRETS)
         return np.stack([regret(m) for m in self.play_losses])
 
+    def tracking_regret(self, max_switches: int) -> FloatArray:
+        """Regret against the best sequence of actions with at most S switches, (num_players, num_runs).
+
+        Args:
+            max_switches: S; as in `metrics.tracking_regret`.
+
+        Raises:
+            ValueError: if policies and losses were not recorded, or S lies outside 0 … t − 1.
+        """
+        return np.stack([metrics.tracking_regret(*p, max_switches) for p in self._recorded()])
+
+    def adaptive_regret(self, length: int | None = None) -> FloatArray:
+        """The largest external regret of any interval of rounds, (num_players, num_runs).
+
+        Args:
+            length: rounds of every interval, None: any; as in `metrics.adaptive_regret`.
+
+        Raises:
+            ValueError: if policies and losses were not recorded, or `length` lies outside 1 … t.
+        """
+        return np.stack([metrics.adaptive_regret(*p, length) for p in self._recorded()])
+
+    def _recorded(self) -> list[tuple[FloatArray, FloatArray]]:
+        """Policies and losses of every player."""
+        if self.policies is None or self.losses is None:
+            raise ValueError(
+                'this needs play that was recorded: simulate(..., record=("policies", "losses"))'
+            )
+        return list(zip(self.policies, self.losses, strict=True))
+
     def gaps(self) -> metrics.EquilibriumGaps:
         """CCE, pairwise CE and full-swap gaps of the time-averaged joint play."""
         return self._gaps
