@@ -244,11 +244,15 @@ class SwitchingBest(Stream):
     def draw(self, rng: np.random.Generator, state: _Phases, t: int, num_rounds: int) -> FloatArray:
         """Fresh errors, phase after phase."""
         means = np.full((num_rounds, self.num_actions), self.mean)
-        for k in range(num_rounds):
-            if t + k and (t + k) % self.phase_length == 0 and self.num_actions > 1:
+        start = 0
+        while start < num_rounds:
+            into_phase = (t + start) % self.phase_length
+            if into_phase == 0 and t + start > 0 and self.num_actions > 1:
                 step = state.rng.integers(1, self.num_actions)
                 state.best = int(state.best + step) % self.num_actions
-            means[k, state.best] -= self.gap
+            stop = start + self.phase_length - into_phase
+            means[start:stop, state.best] -= self.gap
+            start = stop
         return (rng.random(means.shape) < means).astype(np.float64)
 
 
