@@ -10,6 +10,7 @@ from regret_envs.agents.base import Agent, SingleRunAgent
 from regret_envs.agents.baselines import FixedPolicy, FollowTheLeader, Uniform
 from regret_envs.agents.blum_mansour import BlumMansour
 from regret_envs.agents.euclidean import EuclideanFTRL, OnlineGradientDescent
+from regret_envs.agents.from_policy import PolicyAgent, from_pettingzoo, from_policy, from_sb3
 from regret_envs.agents.hedge import AdaHedge, Hedge, OptimisticHedge
 from regret_envs.agents.registry import AGENTS, make
 from regret_envs.agents.regret_matching import (
@@ -30,11 +31,15 @@ __all__ = [
     "Hedge",
     "OnlineGradientDescent",
     "OptimisticHedge",
+    "PolicyAgent",
     "PredictiveRegretMatchingPlus",
     "RegretMatching",
     "RegretMatchingPlus",
     "SingleRunAgent",
     "StoltzLugosi",
     "Uniform",
+    "from_pettingzoo",
+    "from_policy",
+    "from_sb3",
     "make",
 ]

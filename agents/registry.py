@@ -1,7 +1,7 @@
 """Agents by name: the built-in ones as data, and specs that name any agent with its settings.
 
-A spec is a name or a `"module:Class"` target, with settings in brackets where they differ from the
-defaults:
+A spec is a name or a `"module:Class"` target (or `"module:function"`, where it makes an agent), with
+settings in brackets where they differ from the defaults:
 
     hedge
     hedge[step_size=0.7]
@@ -21,7 +21,7 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -105,7 +105,7 @@ def make(spec: str) -> Agent:
             matches) or refuses the settings.
         MissingExtraError: if the agent needs an extra that is not installed; says how to install it.
         AgentImportError: if the module does not import (the cause is chained), has no such class,
-            or the class is not an agent (says what is missing).
+            or the class is not an agent (says what is missing), or the function made none.
     """
     name, given = parse(spec)
     custom = _TARGET.fullmatch(name)
@@ -122,9 +122,12 @@ def make(spec: str) -> Agent:
         if isinstance(settings[key], str):
             settings[key] = make(settings[key])
     try:
-        return cls(**settings)
+        agent = cls(**settings)
     except (TypeError, ValueError) as error:
         raise SpecError(f"agent {spec!r}: {error}") from error
+    if not isinstance(agent, Agent):
+        raise AgentImportError(f"{name} made {agent!r}, which is not a regret_envs.agents.Agent")
+    return agent
 
 
 def parse(spec: str) -> tuple[str, dict[str, Any]]:
@@ -241,7 +244,7 @@ def _text(value: Any) -> str:
     return repr(value).removesuffix(".0") if isinstance(value, float) else repr(value)
 
 
-def _load(target: str, requires: str | None) -> type[Agent]:
+def _load(target: str, requires: str | None) -> Callable[..., Agent]:
     module_name, class_name = target.split(":")
     try:
         module = importlib.import_module(module_name)
@@ -257,7 +260,9 @@ def _load(target: str, requires: str | None) -> type[Agent]:
             f"module {module_name!r} has no {class_name!r}: {near_matches(class_name, _classes(module))}"
         )
     if not isinstance(cls, type):
-        raise AgentImportError(f"{target} is not a class")
+        if callable(cls):
+            return cls  # a function that makes an agent; `make` looks at what it made
+        raise AgentImportError(f"{target} is not a class, nor a function that makes an agent")
     missing = [m for m in ("reset", "act", "observe") if not callable(getattr(cls, m, None))]
     missing = sorted(getattr(cls, "__abstractmethods__", missing))
     if missing or not issubclass(cls, Agent):
@@ -270,13 +275,17 @@ def _classes(module: ModuleType) -> list[str]:
     return [name for name, value in vars(module).items() if isinstance(value, type)]
 
 
-def _agent_settings(cls: type[Agent]) -> set[str]:
-    """The settings of a class that are agents themselves."""
+def _agent_settings(cls: Any) -> set[str]:
+    """The settings of a class or function that are agents themselves."""
     try:
-        hints = get_type_hints(cls.__init__)
+        hints = get_type_hints(cls.__init__ if isinstance(cls, type) else cls)
     except NameError:  # an annotation that exists for the type checker alone
         return set()
-    return {key for key, hint in hints.items() if any(map(_is_agent, get_args(hint) or (hint,)))}
+    return {
+        key
+        for key, hint in hints.items()
+        if key != "return" and any(map(_is_agent, get_args(hint) or (hint,)))
+    }
 
 
 def _is_agent(hint: Any) -> bool:

@@ -45,6 +45,12 @@ class Half(Agent):
 class Stranger:
     def act(self): ...
 
+def taught(teacher: Agent, alpha: float = 1.0) -> Agent:
+    return Mine(alpha, teacher)
+
+def nothing():
+    return None
+
 not_a_class = 3
 """
 
@@ -179,6 +185,11 @@ def test_make_custom_agents(mine):
             "module 'a_users_package.mine' has no 'Mime': did you mean 'Mine'",
         ),
         ("a_users_package.mine:not_a_class", AgentImportError, "is not a class"),
+        (
+            "a_users_package.mine:nothing",
+            AgentImportError,
+            "made None, which is not a regret_envs.agents.Agent",
+        ),
         ("a_users_package.mine:Half", AgentImportError, "it lacks observe, reset"),
         (
             "a_users_package.mine:Stranger",
@@ -190,6 +201,11 @@ def test_make_custom_agents(mine):
 def test_wrong_specs_say_what_is_wrong(mine, spec, error, says):
     with pytest.raises(error, match=re.escape(says)):
         make(spec)
+
+
+def test_a_function_that_makes_an_agent(mine):
+    agent = make("a_users_package.mine:taught[teacher=hedge[step_size=0.7],alpha=2]")
+    assert agent.alpha == 2 and agent.teacher.step_size == 0.7
 
 
 def test_a_module_that_fails_is_the_cause(mine):

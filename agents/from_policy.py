@@ -1,0 +1,177 @@
+"""Policies trained in the environments, as agents of the suite.
+
+A policy acts on the observations of `regret_envs.envs.observations`; here they are rebuilt from what an
+agent is shown, so a policy meets on the leaderboard what it met in training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from regret_envs.agents.base import Agent
+from regret_envs.envs.actions import ActionMap, ActionMode
+from regret_envs.envs.observations import Observer
+from regret_envs.worlds import FloatArray
+
+Observations = npt.NDArray[np.float32]
+JointPolicy = Callable[[Mapping[str, Observations]], Mapping[str, Any]]
+
+
+@dataclass(eq=False, repr=False)
+class PolicyAgent(Agent):
+    """An agent that plays what a policy says; `from_policy`, `from_sb3` and `from_pettingzoo` make them.
+
+    The horizon must be known, since observations hold t/T. Where losses are shown before round 1, time runs
+    from there and stops at 1. Behind a feedback layer the policy sees the layer's estimates as losses.
+
+    Args:
+        policy: from observations (num_runs, 1 + 3d), float32, to actions (num_runs, d), or int (num_runs,)
+            where the mode is "discrete".
+        action_mode: how actions become policies; the one trained with.
+        logit_scale: of action_mode "softmax".
+        num_actions: d, where the policy is made for one only; elsewhere the agent is n/a.
+        name: what the agent is called in errors and tables.
+    """
+
+    policy: Callable[[Observations], npt.ArrayLike]
+    _: KW_ONLY
+    action_mode: ActionMode = "normalize"
+    logit_scale: float = 10.0
+    num_actions: int | None = None
+    name: str = "policy"
+
+    def __post_init__(self) -> None:
+        if not callable(self.policy):
+            raise TypeError(f"policy must be a function of observations, got {self.policy!r}")
+        ActionMap(self.num_actions or 1, self.action_mode, logit_scale=self.logit_scale)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}, action_mode={self.action_mode!r}>"
+
+    def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
+        """Why not: another number of actions, or an unknown horizon."""
+        if self.num_actions not in (None, num_actions):
+            return f"{self.name} was trained with {self.num_actions} actions"
+        return "observations hold t/T, and the horizon is unknown" if horizon is None else None
+
+    def reset(
+        self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
+    ) -> None:
+        """Begin with the first observation of an episode.
+
+        Raises:
+            ValueError: where `unsupported` gives a reason.
+        """
+        reason = self.unsupported(num_actions, horizon=horizon)
+        if reason is not None or horizon is None:
+            raise ValueError(f"{self!r} cannot play: {reason}")
+        self._map = ActionMap(num_actions, self.action_mode, logit_scale=self.logit_scale)
+        self._observer = Observer(num_actions, horizon=horizon, num_runs=num_runs)
+
+    def act(self) -> FloatArray:
+        """The policies that the actions mean.
+
+        Raises:
+            ActionError: if the policy's actions cannot be played.
+        """
+        self._policies = self._map(self.policy(self._observer.observations()), who=self.name)
+        return self._policies
+
+    def observe(self, losses: FloatArray) -> None:
+        """Take the round into the observations."""
+        self._observer.update(self._policies, losses.copy())
+
+
+def from_policy(
+    policy: Callable[[Observations], npt.ArrayLike],
+    *,
+    action_mode: ActionMode = "normalize",
+    logit_scale: float = 10.0,
+    num_actions: int | None = None,
+) -> PolicyAgent:
+    """The agent of any function from a batch of observations to a batch of actions, called by its name.
+
+    Arguments and errors as in `PolicyAgent`.
+    """
+    return PolicyAgent(
+        policy,
+        action_mode=action_mode,
+        logit_scale=logit_scale,
+        num_actions=num_actions,
+        name=getattr(policy, "__name__", type(policy).__name__),
+    )
+
+
+class SB3Model(Protocol):
+    """What is used of a Stable-Baselines3 algorithm."""
+
+    action_space: Any
+
+    def predict(self, observation: Observations, *, deterministic: bool) -> tuple[npt.NDArray[Any], Any]:
+        """Actions of a batch of observations, and a recurrent state."""
+        ...
+
+
+def from_sb3(model: SB3Model, *, logit_scale: float = 10.0) -> PolicyAgent:
+    """The agent of a trained Stable-Baselines3 model, playing its deterministic actions.
+
+    How actions become policies follows from the model's action space, but for the space [0, 1]^d, which
+    is normalised (trained with action_mode "project", use `from_policy`).
+
+    Args:
+        model: PPO, SAC, DQN, … trained on an environment of the suite.
+        logit_scale: the one trained with, where actions are logits.
+    """
+    space = model.action_space
+    discrete = not space.shape
+    mode: ActionMode = "normalize"
+    if discrete or space.low.min() < 0:
+        mode = "discrete" if discrete else "softmax"
+    return PolicyAgent(
+        partial(_predict, model),
+        action_mode=mode,
+        logit_scale=logit_scale,
+        num_actions=int(space.n) if discrete else space.shape[0],
+        name=type(model).__name__,
+    )
+
+
+def from_pettingzoo(
+    act: JointPolicy,
+    player: str = "player_0",
+    *,
+    action_mode: ActionMode = "normalize",
+    logit_scale: float = 10.0,
+    num_actions: int | None = None,
+) -> PolicyAgent:
+    """The agent of a joint policy, a function from `{player: observation}` to `{player: action}`.
+
+    It is called once a run, with the one observation of `player`.
+
+    Args:
+        act: the joint policy.
+        player: whose action is played.
+        action_mode: as in `PolicyAgent`, like the rest.
+    """
+    return PolicyAgent(
+        partial(_act_run_by_run, act, player),
+        action_mode=action_mode,
+        logit_scale=logit_scale,
+        num_actions=num_actions,
+        name=player,
+    )
+
+
+# Not closures, so that the agents can be pickled.
+def _predict(model: SB3Model, observations: Observations) -> npt.NDArray[Any]:
+    return model.predict(observations, deterministic=True)[0]
+
+
+def _act_run_by_run(act: JointPolicy, player: str, observations: Observations) -> npt.ArrayLike:
+    return [act({player: observation})[player] for observation in observations]
