@@ -195,9 +195,10 @@ class StreamEpisode(Episode):
         rounds = min(self._block_rounds, self._horizon - self._t)
         if rounds <= 0:
             raise ValueError(f"the stream was started for {self._horizon} rounds and they are over")
-        block = np.empty((rounds, self._stream.num_actions, len(self._rngs)))
+        by_run = np.empty((len(self._rngs), rounds, self._stream.num_actions))
         for r, (rng, state) in enumerate(zip(self._rngs, self._states, strict=True)):
-            block[:, :, r] = self._stream.draw(rng, state, self._t, rounds)
+            by_run[r] = self._stream.draw(rng, state, self._t, rounds)
+        block = np.ascontiguousarray(by_run.transpose(1, 2, 0))
         block.flags.writeable = False
         self._block, self._next, self._t = block, 0, self._t + rounds
 
