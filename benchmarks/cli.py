@@ -12,10 +12,13 @@ import click
 from regret_envs.benchmarks.reproduce.command import reproduce
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from regret_envs.benchmarks.results import Row
     from regret_envs.benchmarks.runner import Cell
     from regret_envs.benchmarks.tables import Table
     from regret_envs.benchmarks.tasks import Task
+    from regret_envs.worlds import World
 
 _RESULTS = Path("regret-envs-results.jsonl")
 _results = click.option(
@@ -80,7 +83,10 @@ def _environments() -> Table:
     from regret_envs import games, streams
     from regret_envs.benchmarks.tables import Table
 
-    worlds = {"streams": streams.STREAMS, "games": games.NAMED_GAMES}
+    worlds: dict[str, Mapping[str, Callable[..., World]]] = {
+        "streams": streams.STREAMS,
+        "games": games.NAMED_GAMES,
+    }
     rows = [
         [f"{kind}.{name}", (world.__doc__ or "").split("\n")[0].partition(":")[0].rstrip(".")]
         for kind, named in worlds.items()
@@ -113,6 +119,8 @@ def run(
     An agent is a built-in name or "module:Class" from the working folder, with settings in
     brackets: --agents "hedge[step_size=0.7],blum-mansour,mypkg.mine:Mine".
     """
+    from concurrent.futures import BrokenExecutor
+
     from regret_envs.benchmarks import runner
     from regret_envs.benchmarks.results import ResultsError, Writer, complete_cells
 
@@ -140,7 +148,7 @@ def run(
         except KeyboardInterrupt:
             _say(f"{saved} of {len(to_run)} saved; run again to go on")
             context.exit(130)
-        except runner.BrokenExecutor as error:
+        except BrokenExecutor as error:
             raise click.ClickException(
                 f"a worker process was killed ({error}); {saved} of {len(to_run)} saved; run again to go on"
             ) from None

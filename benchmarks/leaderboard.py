@@ -112,8 +112,7 @@ def bootstrap_interval(
     """
     means = np.zeros(NUM_RESAMPLES)
     for x in samples:
-        counts = rng.multinomial(len(x), np.full(len(x), 1 / len(x)), size=NUM_RESAMPLES)
-        means += counts @ x / len(x)
+        means += x[rng.integers(len(x), size=(NUM_RESAMPLES, len(x)))].mean(1)
     low, high = np.quantile(means / len(samples), [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 

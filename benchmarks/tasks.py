@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from regret_envs import games, streams
-from regret_envs.engine import Play
+from regret_envs import Play, games, streams
 from regret_envs.registry import lookup
 from regret_envs.worlds import FloatArray, World
 
