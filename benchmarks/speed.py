@@ -1,7 +1,7 @@
 """How fast it is, next to others in the same run: `python -m regret_envs.benchmarks.speed`.
 
-Needs the extra `bench`. Rates are per second of one core's time, the best of a few repetitions; set
-OMP_NUM_THREADS=1 and leave the machine alone for figures that mean something.
+Needs the extra `bench`. Rates are the best of a few repetitions on one core; set OMP_NUM_THREADS=1 and
+leave the machine alone for figures that mean something. The ratios bear a busy machine better.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -24,13 +25,13 @@ REPETITIONS = 5
 STEP_SIZE = 0.1
 
 
-def rate(count: int, play: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
+def rate(count: int, play: Callable[[], object]) -> float:
     """`count` over the time `play` takes, the best of a few."""
     times = []
     for _ in range(REPETITIONS):
-        start = clock()
+        start = time.perf_counter()
         play()
-        times.append(clock() - start)
+        times.append(time.perf_counter() - start)
     return count / min(times)
 
 
@@ -64,7 +65,7 @@ def bare_hedge(payoff: FloatArray, horizon: int, num_runs: int) -> float:
 
 def noregret(kind: str, payoff: FloatArray, horizon: int) -> float:
     """Rounds a second of two of noregret's minimisers in self-play, one run."""
-    from noregret import regret_minimizers as peers
+    from noregret import regret_minimizers as peers  # type: ignore[import-untyped]
 
     hedge = partial(peers.MultiplicativeWeightsUpdate, learning_rate=STEP_SIZE)
     make = {
@@ -85,10 +86,10 @@ def noregret(kind: str, payoff: FloatArray, horizon: int) -> float:
 
 def open_spiel_regret_matching(payoff: FloatArray, horizon: int) -> float:
     """Rounds a second of OpenSpiel's Python regret matching, without gaps."""
-    from open_spiel.python.algorithms.regret_matching import regret_matching
+    from open_spiel.python.algorithms import regret_matching  # type: ignore[import-untyped]
 
     payoffs = [payoff, -payoff]
-    return rate(horizon, lambda: regret_matching(payoffs, iterations=horizon))
+    return rate(horizon, lambda: regret_matching.regret_matching(payoffs, iterations=horizon))
 
 
 def gap_seconds(num_actions: tuple[int, ...]) -> float:
@@ -107,11 +108,9 @@ def gap_seconds(num_actions: tuple[int, ...]) -> float:
 
 def main() -> None:
     """Print the table."""
-    try:
-        import noregret as _
-        import pyspiel as _  # noqa: F401
-    except ImportError as error:
-        sys.exit(f'{error.name} is not installed: pip install "regret-envs[bench]"')
+    for package in ("noregret", "pyspiel"):
+        if find_spec(package) is None:
+            sys.exit(f'{package} is not installed: pip install "regret-envs[bench]"')
 
     rps = games.weighted_rps()
     payoff = rps.payoffs[0]
@@ -143,9 +142,7 @@ def main() -> None:
         what = f"all gaps, {len(shape)} × {shape[0]}"
         rows.append([what, f"{1000 * gap_seconds(shape):.3f} ms", "", "", target])
     command = [sys.executable, "-c", "from regret_envs.benchmarks.cli import main; main(['list'])"]
-    seconds = 1 / rate(
-        1, lambda: subprocess.run(command, stdout=subprocess.DEVNULL, check=True), time.perf_counter
-    )
+    seconds = 1 / rate(1, lambda: subprocess.run(command, stdout=subprocess.DEVNULL, check=True))
     rows.append(["regret-envs list", f"{seconds:.2f} s", "", "", "0.5 s"])
     note = "Rates are run-rounds a second, metrics included; the ratio is ours over the peer's."
     show([Table("Speed, one core", ["what", "here", "peer", "ratio", "target"], rows, numbers=4, note=note)])

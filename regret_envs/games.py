@@ -29,7 +29,8 @@ def expected_losses(losses: Sequence[FloatArray], policies: Sequence[FloatArray]
         One array (num_runs, d_n) a player, runs contiguous.
     """
     if len(policies) == 2 and losses[0].ndim == 2:
-        return [(losses[0] @ policies[1].T).T, (losses[1].T @ policies[0].T).T]
+        # On small matrices `dot` takes half the time of `@`.
+        return [losses[0].dot(policies[1].T).T, losses[1].T.dot(policies[0].T).T]
     num_players = len(policies)
     expected = []
     for player in range(num_players):
