@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
@@ -59,9 +60,9 @@ class BlumMansour(Agent):
         bound = self.copies.as_copy(num_actions).regret_bound(num_actions, horizon, share)
         return None if bound is None else num_actions * bound
 
-    def as_copy(self, num_copies: int) -> BlumMansour:
-        """The reduction over copies with a step `num_copies` times as large."""
-        return BlumMansour(self.copies.as_copy(num_copies))
+    def as_copy(self, num_copies: int) -> Self:
+        """The reduction over copies that are themselves copies among `num_copies`."""
+        return replace(self, copies=self.copies.as_copy(num_copies))
 
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
