@@ -278,7 +278,7 @@ def _classes(module: ModuleType) -> list[str]:
 def _agent_settings(cls: Any) -> set[str]:
     """The settings of a class or function that are agents themselves."""
     try:
-        hints = get_type_hints(cls.__init__ if isinstance(cls, type) else cls)
+        hints = get_type_hints(cls.__init__ if isinstance(cls, type) else cls)  # type: ignore[misc]
     except NameError:  # an annotation that exists for the type checker alone
         return set()
     return {

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from regret_envs.engine import AgentLike, PolicyError
 from regret_envs.envs.actions import ActionMap, ActionMode
 from regret_envs.envs.observations import Observer, observation_space
-from regret_envs.feedback import Bandit, LayerSeeds
+from regret_envs.feedback import Bandit, Place, unfit
 from regret_envs.games import GameEpisode, NormalFormGame
 from regret_envs.metrics import off_simplex
 from regret_envs.registry import lookup
@@ -142,12 +142,13 @@ class Rounds:
         for seat, agent in self.opponents.items():
             d = self.num_actions[seat]
             reason = agent.unsupported(d, horizon=horizon) if hasattr(agent, "unsupported") else None
-            if reason:
+            if reason := reason or unfit(agent, [Bandit()] if self._bandit else []):
                 raise ValueError(f"opponent {agent!r} cannot play at seat {seat}: {reason}")
             agent.reset(d, horizon=horizon, num_runs=num_runs, rng=seeds.agent(seat))
         if self._pure:
             self._channels = [
-                Bandit().start(d, LayerSeeds(seeds, seat, 0)) for seat, d in enumerate(self.num_actions)
+                Bandit().start(d, Place(self.opponents.get(seat), seeds, seat, 0))
+                for seat, d in enumerate(self.num_actions)
             ]
         nothing = np.zeros(num_runs)
         self.seats = [
@@ -188,10 +189,7 @@ class Rounds:
                 Seat(policy, loss, -(loss * policy).sum(1))
                 for policy, loss in zip(policies, losses, strict=True)
             ]
-        for seat, agent in self.opponents.items():
-            loss = self.seats[seat].losses
-            for shown in self._channels[seat].show(loss.T) if self._bandit else [loss.T]:
-                agent.observe(shown.T)
+        self._show_opponents()
         for player, observer in self._observers.items():
             own = self.seats[player]
             drawn = np.eye(self.num_actions[player])[own.actions] if self._bandit else None
@@ -214,6 +212,17 @@ class Rounds:
             Seat(pi, loss, -(loss * play).sum(1), play.argmax(1), (mean * pi).sum(1))
             for pi, loss, play, mean in zip(policies, losses, played, expected, strict=True)
         ]
+
+    def _show_opponents(self) -> None:
+        for seat, record in enumerate(self.seats):
+            shown = [record.losses]
+            if self._pure:
+                # At every seat, since a channel keeps what it drew until it is asked.
+                estimates = self._channels[seat].show(record.losses.T)
+                shown = [estimate.T for estimate in estimates] if self._bandit else shown
+            if seat in self.opponents:
+                for losses in shown:
+                    self.opponents[seat].observe(losses)
 
     def _ask(self, seat: int) -> FloatArray:
         agent = self.opponents[seat]
