@@ -309,6 +309,30 @@ def battle_of_the_sexes() -> NormalFormGame:
     return NormalFormGame([[[3, 0], [0, 2]], [[2, 0], [0, 3]]], name="battle of the sexes")
 
 
+def deng_schneider_sivan(margin: float = 0.04) -> NormalFormGame:
+    """The game of Deng, Schneider and Sivan (2019) in which it pays to know that the other learns.
+
+    Actions of player 0 (up, down), of player 1 (left, middle, right); payoffs with γ = `margin`:
+
+        up     (0, √γ)   (−2, −1)   (−2, 0)
+        down   (0, −1)   (−2,  1)   ( 2, 0)
+
+    The Stackelberg value of player 0 is 0. If player 1 plays what did best on average, up in the first
+    half makes it play left, and down in the second makes it play right for nearly all that time, which
+    pays player 0 about 1 − √γ a round ("Strategizing against No-Regret Learners", NeurIPS 2019).
+
+    Args:
+        margin: γ, above 0 and below 1.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    if not 0 < margin < 1:
+        raise ValueError(f"margin must be above 0 and below 1, got {margin!r}")
+    payoffs = [[[0, -2, -2], [0, -2, 2]], [[np.sqrt(margin), -1, 0], [-1, 1, 0]]]
+    return NormalFormGame(payoffs, name=f"Deng, Schneider and Sivan's game, margin {margin:g}")
+
+
 def shapley() -> NormalFormGame:
     """Shapley's game (1964), in which fictitious play cycles for ever; the equilibrium is uniform."""
     row = np.eye(3)
@@ -330,6 +354,7 @@ NAMED_GAMES: dict[str, Callable[..., Game]] = {
     "chicken": chicken,
     "stag_hunt": stag_hunt,
     "battle_of_the_sexes": battle_of_the_sexes,
+    "deng_schneider_sivan": deng_schneider_sivan,
     "shapley": shapley,
     "jordan": jordan,
     "random_game": random_game,

@@ -10,6 +10,7 @@ import numpy as np
 from regret_envs import metrics
 from regret_envs.games import GameEpisode
 from regret_envs.registry import lookup
+from regret_envs.stackelberg import stackelberg
 from regret_envs.worlds import Episode, FloatArray
 
 
@@ -110,6 +111,20 @@ class Play:
         if not isinstance(self._episode, GameEpisode):
             raise ValueError("NashConv is defined in games; this play was against a stream")
         return metrics.nash_conv(self._episode.step(self.mean_policies), self.mean_policies)
+
+    def extraction(self, leader: int = 0) -> FloatArray:
+        """What `leader` got a round above its Stackelberg value, shape (num_runs,).
+
+        Against an agent without swap regret it is at most o(1), whatever the leader plays (Deng,
+        Schneider and Sivan, "Strategizing against No-Regret Learners", NeurIPS 2019).
+
+        Raises:
+            ValueError: if the world is not one game of two players.
+        """
+        if not isinstance(self._episode, GameEpisode):
+            raise ValueError("a Stackelberg value is defined in games; this play was against a stream")
+        value = stackelberg(self._episode.losses, leader).value
+        return -np.trace(self.play_losses[leader], axis1=1, axis2=2) / self.t - value
 
     def at(self, t: int) -> Play:
         """The play up to round `t`, one of the `rounds` that `simulate` was asked for, or the last.
