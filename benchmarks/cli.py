@@ -122,7 +122,7 @@ def run(
     from concurrent.futures import BrokenExecutor
 
     from regret_envs.benchmarks import runner
-    from regret_envs.benchmarks.results import ResultsError, Writer, complete_cells
+    from regret_envs.benchmarks.results import ResultsError, Writer, complete_cells, read
 
     sys.path.insert(0, os.getcwd())
     tasks = _chosen_tasks(suite)
@@ -136,22 +136,20 @@ def run(
         if writer.contents.torn:
             _say(f"{results} ended in an unfinished line, from a run that was killed: it was cut off")
         to_run = cells if rerun else runner.missing(cells, complete_cells(writer.contents.rows))
-        saved = 0
-        rows = list(writer.contents.rows)
+        before = len(writer.contents.rows)
         try:
             with runner.process_pool(workers) as pool, _Progress(to_run) as progress:
                 for cell_rows in runner.run(to_run, pool):
                     writer.append(cell_rows)
-                    rows += cell_rows
-                    saved += 1
                     progress.advance(cell_rows[0].key)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, BrokenExecutor) as error:
+            # Counted in the file: an interrupt may come between writing and counting.
+            saved = len(complete_cells(read(results).rows[before:]))
+            if isinstance(error, BrokenExecutor):
+                _say(f"a worker process was killed: {error}")
             _say(f"{saved} of {len(to_run)} saved; run again to go on")
-            context.exit(130)
-        except BrokenExecutor as error:
-            raise click.ClickException(
-                f"a worker process was killed ({error}); {saved} of {len(to_run)} saved; run again to go on"
-            ) from None
+            context.exit(130 if isinstance(error, KeyboardInterrupt) else 1)
+    rows = read(results).rows
     _show_leaderboard(rows, [task.id for task in tasks], specs, None, "table", lacking)
     keys = {cell.key for cell in cells}
     failed = [c[0] for key, c in complete_cells(rows).items() if key in keys and c[0].status == "failed"]

