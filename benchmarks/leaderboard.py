@@ -160,6 +160,7 @@ def leaderboard(
     results = [_Results(task, [c for c in cells if c[0].task == task]) for task in order]
     results = [r for r in results if r.metrics and (metric is None or metric in r.metrics)]
     tables = [r.table(metric) for r in results]
+    notes += _reasons(results)
     overall = [_scores(results, m, seed) for m in ([metric] if metric else SCORE_METRICS)]
     return Leaderboard(tables, overall, notes)
 
@@ -192,6 +193,17 @@ def _latest(cells: Sequence[list[Row]]) -> tuple[list[list[Row]], list[str]]:
         if block not in blocks or cell[0].num_runs >= blocks[block][0].num_runs:
             blocks[block] = cell
     return [blocks[key] for key in sorted(blocks)], notes
+
+
+def _reasons(results: Sequence[_Results]) -> list[str]:
+    """Why agents are "n/a", and where they failed, a line each."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for r in results:
+        for entry in r.table(None).entries:
+            if entry.status != "ok":
+                why = f"n/a ({entry.message})" if entry.status == "n/a" else "failed"
+                lines.setdefault((entry.agent, why), []).append(r.task)
+    return [f"{agent}: {why} on {', '.join(tasks)}" for (agent, why), tasks in lines.items()]
 
 
 class _Results:

@@ -168,6 +168,17 @@ def test_a_second_run_does_only_what_is_missing(folder):
     assert {(r.agent, r.task) for r in read(FILE).rows[count:]} == {("ftl", "weighted_rps_t20")}
 
 
+def test_the_command_of_the_readme(folder):
+    agents = "hedge[step_size=0.7],blum-mansour,mypkg.mine:Mine"
+    call("run", "--suite", "paper", "--agents", agents, "--runs", "256", "--seed", "0")
+    by_task = {t.task: {e.agent: e.estimates for e in t.entries} for t in board("--suite", "paper").tasks}
+    assert set(by_task) == {"gaussian_d3_t20", "biased_gaussian_d3_t20", "weighted_rps_t20"}
+    for task, agents in by_task.items():
+        assert set(agents) == {"hedge[step_size=0.7]", "blum-mansour", "mypkg.mine:Mine"}
+        runs = 1 if task == "weighted_rps_t20" else 256
+        assert {e["external_regret"].num_runs for e in agents.values()} == {runs}
+
+
 def test_an_edited_agent_is_run_again(folder):
     args = ("run", "--suite", "biased_gaussian_d3_t20", "--agents", "mypkg.mine:Mine,hedge")
     call(*args)

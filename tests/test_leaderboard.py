@@ -103,6 +103,7 @@ def test_scores_are_the_means_of_normalised_regrets_over_the_common_tasks():
     assert scores["y"].rank == 1 and scores["x"].rank == 2
     assert (scores["z"].rank, scores["z"].score) == (None, None)
     assert (scores["z"].not_applicable, scores["z"].failed) == (1, 1)
+    assert leaderboard(rows).notes == ["z: n/a (why) on a", "z: failed on b"]
     assert {s.agent: s.score for s in swap.scores}["x"] == pytest.approx(2 * scores["x"].score)
     # y's runs are all the same, x's differ by 2 in one task of two.
     assert scores["y"].low == pytest.approx(scores["y"].high) == pytest.approx(scores["y"].score)
