@@ -136,7 +136,8 @@ def run(
         if writer.contents.torn:
             _say(f"{results} ended in an unfinished line, from a run that was killed: it was cut off")
         to_run = cells if rerun else runner.missing(cells, complete_cells(writer.contents.rows))
-        _say(f"{len(to_run)} of {len(cells)} cells to run, the others are in {results}")
+        done = len(cells) - len(to_run)
+        _say(f"{len(to_run)} cells to run" + (f", {done} are in {results} already" if done else ""))
         before = len(writer.contents.rows)
         try:
             with runner.process_pool(workers) as pool, _Progress(to_run) as progress:

@@ -143,8 +143,9 @@ def _score_table(table: ScoreTable) -> Table:
 
 _SCORE_NOTE = (
     "score: the mean, over the tasks that all agents with a score have in common, of regret (of a gap "
-    "times T) divided by loss_scale · sqrt(T ln d / 2), 0 at d = 1; lower is better. The interval is a "
-    "bootstrap over runs. n/a, failed: tasks that the agent does not play, or failed in."
+    "times T) divided by loss_scale · sqrt(T ln d / 2), 0 at d = 1; lower is better, and below 0 is "
+    "better than the best fixed choice in hindsight. The interval is a bootstrap over runs. n/a, failed: "
+    "tasks that the agent does not play, or failed in."
 )
 
 

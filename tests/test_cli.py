@@ -26,6 +26,8 @@ class Mine(Agent):
     """Plays action `favourite`, slowly where PAUSE says so; misplays where its name says so."""
     def __init__(self, favourite=0, how=""):
         self.favourite, self.how = favourite, how
+        if how == "init":
+            raise OSError("no weights")
     def reset(self, num_actions, *, horizon, num_runs, rng):
         if num_actions == 2:
             time.sleep(float(os.environ.get("PAUSE", 0)))
@@ -195,21 +197,23 @@ def test_an_edited_agent_is_run_again(folder):
 
 
 def test_a_failing_agent_does_not_stop_the_others_and_is_tried_again(folder):
-    agents = "mypkg.mine:Mine[how=raises],mypkg.mine:Mine[how=nan],hedge"
+    agents = ",".join(f"mypkg.mine:Mine[how={how}]" for how in ("raises", "nan", "init")) + ",hedge"
     args = ("run", "--suite", "smoke", "--agents", agents, "--runs", "5")
     out, err = call(*args, code=1)
     assert set(means()) == {"hedge"}
     assert (
-        "6 of 9 cells failed" in err
+        "9 of 12 cells failed" in err
         and "mypkg.mine:Mine[how=raises] on jordan_t1000: RuntimeError: out of ideas" in err
     )
     assert "mypkg.mine:Mine[how=nan] on weighted_rps_t20: " in err and "round 1, row 0" in err
+    assert "mypkg.mine:Mine[how=init] on jordan_t1000: OSError: no weights" in err
     assert "| –   | mypkg.mine:Mine[how=nan]" in out
     failed = [r for r in read(FILE).rows if r.status == "failed"]
-    assert len(failed) == 6 and all("Traceback" in r.message and "mine.py" in r.message for r in failed[:1])
+    assert len(failed) == 9
+    assert all("Traceback" in r.message and "mine.py" in r.message for r in failed if "nan" not in r.agent)
     rows = len(read(FILE).rows)
     call(*args, code=1)
-    assert len(read(FILE).rows) == rows + 6
+    assert len(read(FILE).rows) == rows + 9
     (folder / "mypkg" / "mine.py").write_text(AGENT.replace('raise RuntimeError("out of ideas")', "pass"))
     call(*args, code=1)
     assert "failed" not in {e.status for t in board().tasks for e in t.entries if "raises" in e.agent}
