@@ -28,7 +28,11 @@ class Room:
 
 _HERE = "regret_envs.benchmarks.reproduce"
 
-ROOMS: dict[str, Room] = {}
+ROOMS: dict[str, Room] = {
+    "regular-languages": Room(
+        f"{_HERE}.regular_languages:run", "A one-layer Transformer learns even pairs and parity"
+    ),
+}
 
 
 class _Names(click.Command):

@@ -44,6 +44,12 @@ ENVIRONMENTS: dict[str, EnvironmentEntry] = {
     ),
 }
 
+LANGUAGES: dict[str, str] = {
+    "regret_envs/EvenPairs-v0": "regret_envs.envs.regular_languages:EvenPairs",
+    "regret_envs/ParityCheck-v0": "regret_envs.envs.regular_languages:ParityCheck",
+}
+"""Prediction of sequences with the logarithmic loss: for one agent, Gymnasium alone."""
+
 
 def register() -> None:
     """Register the environments with Gymnasium, and with PettingZoo where it has a registry (from 1.27)."""
@@ -56,6 +62,8 @@ def register() -> None:
         if hasattr(pettingzoo, "register"):
             pettingzoo.register("parallel", name, f"{entry.module}:parallel_env")
             pettingzoo.register("aec", name, f"{entry.module}:env")
+    for name, entry_point in LANGUAGES.items():
+        gymnasium.register(name, entry_point=entry_point)
 
 
 def check_options(maker: Callable[..., Any], options: Mapping[str, Any], known: type) -> None:
