@@ -44,11 +44,12 @@ ENVIRONMENTS: dict[str, EnvironmentEntry] = {
     ),
 }
 
-LANGUAGES: dict[str, str] = {
+PREDICTION: dict[str, str] = {
     "regret_envs/EvenPairs-v0": "regret_envs.envs.regular_languages:EvenPairs",
     "regret_envs/ParityCheck-v0": "regret_envs.envs.regular_languages:ParityCheck",
+    "regret_envs/PolicyEvaluation-v0": "regret_envs.envs.policy_evaluation:PolicyEvaluationEnv",
 }
-"""Prediction of sequences with the logarithmic loss: for one agent, Gymnasium alone."""
+"""Prediction, of labels with the logarithmic loss and of values: for one agent, Gymnasium alone."""
 
 
 def register() -> None:
@@ -62,7 +63,7 @@ def register() -> None:
         if hasattr(pettingzoo, "register"):
             pettingzoo.register("parallel", name, f"{entry.module}:parallel_env")
             pettingzoo.register("aec", name, f"{entry.module}:env")
-    for name, entry_point in LANGUAGES.items():
+    for name, entry_point in PREDICTION.items():
         gymnasium.register(name, entry_point=entry_point)
 
 
