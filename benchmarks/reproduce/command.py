@@ -32,6 +32,10 @@ ROOMS: dict[str, Room] = {
     "regular-languages": Room(
         f"{_HERE}.regular_languages:run", "A one-layer Transformer learns even pairs and parity"
     ),
+    "in-context-td": Room(
+        f"{_HERE}.in_context_td:run",
+        "Softmax Transformers do policy evaluation in context (arXiv 2605.07333)",
+    ),
 }
 
 

@@ -1,0 +1,39 @@
+"""Softmax Transformers do policy evaluation in context (arXiv 2605.07333)."""
+
+from __future__ import annotations
+
+from regret_envs.benchmarks.reproduce import in_context_td_figures as figures
+from regret_envs.benchmarks.reproduce import in_context_td_theory as theory
+from regret_envs.benchmarks.reproduce import in_context_td_training as training
+from regret_envs.benchmarks.reproduce.checks import Options, Report
+
+_NOTES = (
+    "Published: what an independent prototype measured; the paper's own figures are not at hand.",
+    "MSVE is weighted by the stationary distribution; its standard errors are over processes, those of "
+    "trained Transformers over training seeds.",
+    "RMSVE is the root of a process's MSVE, and its mean over processes is shown.",
+    "The distance to certainty equivalence is relative, in sup norm, over processes all of whose states were "
+    "left; γ⁸⁰ = 2.2e-4 is what a perfectly sharp kernel would leave of it.",
+    "Training follows the sampled transition S_n → S_{n+1}; expected updates average over it.",
+)
+
+
+def run(options: Options) -> Report:
+    """Compute every row, draw three figures and write their curves."""
+    options.say("equivalences, convergence and the error floor")
+    checks = [
+        *theory.equivalences(),
+        *theory.convergence(),
+        *theory.error_floor(options),
+        *theory.by_layers(),
+    ]
+    seeds = range(1 if options.quick else 4)
+    near, far = (training.train_all(discount, seeds, options) for discount in (0.5, 0.9))
+    checks += [*training.emergence(near), *training.beyond_td(far)]
+    figures.draw_layers(options.out, [training.layer_curves(emerged, options) for emerged in (near, far)])
+    figures.draw_parameters(
+        options.out, {f"γ = {e.config.discount}, seed 0": e.transformers[0] for e in (near, far)}
+    )
+    options.say("expected updates and regret")
+    checks += [*training.expected_updates(near.transformers[0]), *training.regrets(near.transformers[0])]
+    return Report(checks, _NOTES)
