@@ -19,9 +19,11 @@ from typing import Literal
 
 import numpy as np
 
-from regret_envs.markov import Context, check_discount
+from regret_envs.markov import Context, Trajectory, check_discount
 from regret_envs.registry import lookup
 from regret_envs.worlds import FloatArray, at_least
+
+_CHUNK = 50  # runs whose attention fits into the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +116,19 @@ class SoftmaxTransformer:
             errors = rewards + target * discount * before[..., 1 : n + 1] + value * before[..., :n]
             np.add(before, errors @ attention, out=after)
         return layers[:, :, 0]
+
+    def state_values(self, trajectory: Trajectory) -> FloatArray:
+        """The values of all states after every layer, shape (num_layers + 1, num_runs, num_states)."""
+        context, process = trajectory.context, trajectory.process
+        layers = np.empty((self.num_layers + 1, *process.rewards.shape))
+        for first in range(0, process.num_runs, _CHUNK):
+            runs = slice(first, first + _CHUNK)
+            layers[:, runs] = self.layer_values(
+                Context(context.features[runs], context.rewards[runs]),
+                discount=process.discount,
+                queries=process.features[runs],
+            )[..., -process.num_states :]
+        return layers
 
 
 def weighted_softmax_td(

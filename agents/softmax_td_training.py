@@ -57,6 +57,11 @@ class SoftmaxTDTraining:
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
 
+    @property
+    def features_read(self) -> int:
+        """The number of features of a state: `num_features`, or `num_states` of one-hot features."""
+        return self.num_states if self.features == "one_hot" else self.num_features
+
     def processes(self, num_runs: int, *, rng: np.random.Generator) -> MarkovRewardProcess:
         """Processes such as it is trained on."""
         return boyan_chains(
@@ -119,7 +124,7 @@ def train(
         FloatingPointError: if the loss is no longer finite; says in which step.
     """
     rng = np.random.default_rng(config.seed)
-    d = config.num_states if config.features == "one_hot" else config.num_features
+    d = config.features_read
     attention = torch.from_numpy(config.init_scale * rng.standard_normal((d, d))).requires_grad_()
     weights = torch.from_numpy(config.init_scale * rng.standard_normal(3)).requires_grad_()
     optimizer = torch.optim.Adam([attention, weights], config.learning_rate)
@@ -137,7 +142,7 @@ def train(
                 f"a learning_rate below {config.learning_rate} may help"
             )
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_([attention, weights], config.clip_norm)
         optimizer.step()
         schedule.step()
@@ -155,8 +160,8 @@ def _batches(
         steps = min(_STEPS_DRAWN, config.num_steps - first)
         processes = config.processes(steps * config.batch_size, rng=rng)
         context = processes.sample(config.context_length + 1, rng=rng).context
-        features, rewards = torch.from_numpy(context.features), torch.from_numpy(context.rewards)
-        yield from zip(features.split(config.batch_size), rewards.split(config.batch_size), strict=True)
+        for batch in np.split(np.arange(len(context.rewards)), steps):
+            yield torch.from_numpy(context.features[batch]), torch.from_numpy(context.rewards[batch])
 
 
 def expected_update(transformer: SoftmaxTransformer, trajectory: Trajectory) -> FloatArray:

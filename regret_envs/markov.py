@@ -131,7 +131,7 @@ class MarkovRewardProcess:
         total = np.zeros((*self.rewards.shape, 1))
         total[:, -1] = 1.0
         try:
-            return np.linalg.solve(equations, total)[..., 0]
+            return np.asarray(np.linalg.solve(equations, total)[..., 0], dtype=np.float64)
         except np.linalg.LinAlgError:
             raise ValueError("a process has more than one stationary distribution") from None
 
@@ -290,7 +290,8 @@ def boyan_chains(
 
 def _solve(transitions: FloatArray, rewards: FloatArray, discount: float) -> FloatArray:
     """(I − γ P)⁻¹ r; P may be substochastic."""
-    return np.linalg.solve(np.eye(rewards.shape[1]) - discount * transitions, rewards[..., None])[..., 0]
+    equations = np.eye(rewards.shape[1]) - discount * transitions
+    return np.asarray(np.linalg.solve(equations, rewards[..., None])[..., 0], dtype=np.float64)
 
 
 def _finite(name: str, values: npt.ArrayLike, axes: tuple[str, ...]) -> FloatArray:

@@ -66,6 +66,7 @@ def test_queries_are_valued_as_the_states_of_the_trajectory_are():
     transformer = random_transformer(5, 3)
     layers = transformer.layer_values(trajectory.context, discount=0.7, queries=trajectory.process.features)
     assert layers.shape == (4, 4, 21 + 5)
+    np.testing.assert_array_equal(transformer.state_values(trajectory), layers[:, :, 21:])
     at_states = np.take_along_axis(layers[:, :, 21:], trajectory.states[None], 2)
     np.testing.assert_allclose(at_states, layers[:, :, :21], atol=1e-13)
 
@@ -172,3 +173,12 @@ def test_wrong_calls_are_errors():
         prompt_layers(fits, prompt(context), discount=0.5, form="two_head")
     with pytest.raises(UnknownNameError, match="unknown attention 'linear'"):
         prompt_layers(fits, prompt(context), discount=0.5, attention="linear")
+
+
+def test_state_values_do_not_depend_on_how_the_runs_are_divided():
+    trajectory = trajectories(130, n=5)
+    layers = random_transformer(5, 2).state_values(trajectory)
+    whole = random_transformer(5, 2).layer_values(
+        trajectory.context, discount=0.7, queries=trajectory.process.features
+    )
+    np.testing.assert_allclose(layers, whole[:, :, -5:], atol=1e-14)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from regret_envs.agents.softmax_td import SoftmaxTransformer
@@ -131,4 +130,4 @@ def _figure(columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]
 
 
 def _save(figure: Figure, path: Path) -> None:
-    FigureCanvasAgg(figure).print_png(str(path))
+    figure.savefig(path, dpi=150)

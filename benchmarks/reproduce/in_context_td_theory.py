@@ -12,7 +12,6 @@ from regret_envs.worlds import FloatArray
 
 NAME = "in-context-td"
 SHOWN_LAYERS = 20
-CHUNK = 50  # processes whose attention fits into the cache
 _LENGTHS = (25, 50, 100, 200, 400)
 
 
@@ -22,24 +21,9 @@ def sample(num_runs: int, n: int, *, discount: float, features: FeatureLaw, seed
     return boyan_chains(num_runs, rng=rng, discount=discount, features=features).sample(n, rng=rng)
 
 
-def state_values(transformer: SoftmaxTransformer, trajectory: Trajectory) -> FloatArray:
-    """The value of every state after every layer, shape (num_layers + 1, num_runs, num_states)."""
-    context, process = trajectory.context, trajectory.process
-    parts = []
-    for first in range(0, process.num_runs, CHUNK):
-        rows = slice(first, first + CHUNK)
-        layers = transformer.layer_values(
-            Context(context.features[rows], context.rewards[rows]),
-            discount=process.discount,
-            queries=process.features[rows],
-        )
-        parts.append(layers[..., -process.num_states :])
-    return np.concatenate(parts, axis=1)
-
-
 def layer_errors(transformer: SoftmaxTransformer, trajectory: Trajectory) -> FloatArray:
     """MSVE after every layer, shape (num_layers + 1, num_runs)."""
-    return trajectory.process.mean_square_value_error(state_values(transformer, trajectory))
+    return trajectory.process.mean_square_value_error(transformer.state_values(trajectory))
 
 
 def _all_left(trajectory: Trajectory) -> FloatArray:
@@ -129,7 +113,7 @@ def convergence() -> list[Check]:
     trajectory = sample(1000, 100, discount=0.9, features="one_hot")
     left = _all_left(trajectory)
     deep = SoftmaxTransformer.construct(5, num_layers=80, inverse_temperature=9.0)
-    distance = _relative(state_values(deep, trajectory)[-1], trajectory.certainty_equivalence)[left]
+    distance = _relative(deep.state_values(trajectory)[-1], trajectory.certainty_equivalence)[left]
     what = f"distance to (I − γp̂)⁻¹ r̂, γ = 0.9, τ = 9, 80 layers, {left.sum()} processes"
     checks = [
         Check.of(NAME, f"{what}: mean", distance, published=2.1e-4, at_most=3e-4),
@@ -141,7 +125,7 @@ def convergence() -> list[Check]:
         visits = (trajectory.states[:, :-1, None] == np.arange(5)).sum(1)
         for tau in (3.0, 6.0, 9.0):
             layers = SoftmaxTransformer.construct(5, num_layers=10, inverse_temperature=tau)
-            distance = np.abs(state_values(layers, trajectory) - trajectory.certainty_equivalence).max(2)
+            distance = np.abs(layers.state_values(trajectory) - trajectory.certainty_equivalence).max(2)
             others = visits.sum(1, keepdims=True) - visits
             diagonal = visits * np.exp(tau) / (visits * np.exp(tau) + others)
             margin = diagonal.min(1) - (1 + discount) / 2
