@@ -1,0 +1,96 @@
+"""The built wheel, the editable install, and what an import costs."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = {
+    "regret_envs": "regret_envs",
+    "agents": "regret_envs.agents",
+    "benchmarks": "regret_envs.benchmarks",
+}
+
+
+def python(code, *, cwd, path=None):
+    """Run `code` in a fresh interpreter; its output, or the error."""
+    environment = {"PATH": "", "PYTHONPATH": str(path) if path else ""}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=cwd, env=environment, capture_output=True, text=True, timeout=120
+    )
+    return done.stdout.strip() if done.returncode == 0 else done.stderr
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel's files, unpacked in a folder away from the repository."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    for name in SOURCES:
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*command, "--wheel-dir", folder, source], check=True, timeout=300)
+    (file,) = folder.glob("*.whl")
+    with zipfile.ZipFile(file) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
+def test_the_package_list_is_the_folders():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    found = set()
+    for folder, package in SOURCES.items():
+        for file in (ROOT / folder).rglob("__init__.py"):
+            below = file.parent.relative_to(ROOT / folder).parts
+            found.add(".".join((package, *below)))
+    assert set(settings["packages"]) == found
+    assert settings["package-dir"] == {package: folder for folder, package in SOURCES.items()}
+
+
+def test_the_wheel_holds_every_file_and_works_outside_the_repository(wheel, tmp_path):
+    for folder, package in SOURCES.items():
+        for file in (ROOT / folder).rglob("*"):
+            if file.is_file() and "__pycache__" not in file.parts:
+                below = package.replace(".", "/") / file.relative_to(ROOT / folder)
+                assert (wheel / below).is_file(), f"{below} is not in the wheel"
+    code = (
+        "import regret_envs, regret_envs.benchmarks\n"
+        "from regret_envs import agents, streams\n"
+        "streams.prices('djia')\n"
+        "print(regret_envs.__file__, agents.__file__)"
+    )
+    printed = python(code, cwd=tmp_path, path=wheel)
+    assert printed == f"{wheel}/regret_envs/__init__.py {wheel}/regret_envs/agents/__init__.py"
+
+
+@pytest.mark.parametrize("folder", ["agents", "benchmarks"])
+def test_the_bare_folder_names_are_no_packages(folder):
+    assert f"this folder is the package regret_envs.{folder}" in python(f"import {folder}", cwd=ROOT)
+
+
+@pytest.mark.parametrize("module", ["regret_envs", "regret_envs.agents", "regret_envs.benchmarks.cli"])
+def test_imports_are_light(module):
+    heavy = ["torch", "pandas", "matplotlib", "scipy.stats", "scipy", "ray", "pyarrow", "dask"]
+    code = f"import sys, {module}; print([m for m in {heavy} if m in sys.modules])"
+    assert python(code, cwd=ROOT) == "[]"
+
+
+@pytest.mark.parametrize(
+    ("module", "above"),
+    [
+        ("regret_envs", ["regret_envs.agents", "regret_envs.benchmarks"]),
+        ("regret_envs.agents", ["regret_envs.benchmarks"]),
+    ],
+)
+def test_imports_point_one_way(module, above):
+    code = f"import sys, {module}; print([m for m in {above} if m in sys.modules])"
+    assert python(code, cwd=ROOT) == "[]"
