@@ -1,7 +1,8 @@
 """What an agent is.
 
 An agent plays `num_runs` independent runs at once. In every round it is asked for its policies
-(`act`) and then shown the losses of all actions (`observe`), always in that order.
+(`act`) and then shown the losses of all actions (`observe`), or estimates of them. Where feedback is
+delayed, losses arrive later, but always in the order of their rounds.
 """
 
 from __future__ import annotations
@@ -12,18 +13,26 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from regret_envs.feedback import Takes
 from regret_envs.worlds import FloatArray
 
-Bounds = Literal["external", "swap", "internal", ""]
+Bounds = Literal["external", "swap", "internal", "tracking", "adaptive", ""]
 
 
 class Agent(ABC):
     """An online-learning agent: subclass it and write three methods.
 
+    The k-th call of `observe` brings the losses of the round of the k-th call of `act`. Usually that is
+    the last one; under delay it is not, so an agent that needs the policy it played keeps a queue of
+    them (`act` appends, `observe` takes the first) and counts the rounds it was shown.
+
     Attributes:
         reference: the paper that the agent is from.
         guarantee: its guarantee in a few words; ρ is the range of a round's losses.
-        bounds: the kind of regret that the guarantee is about, "" if there is none.
+        bounds: the kind of regret that the guarantee is about, "" if there is none; under bandit feedback
+            its expectation.
+        takes: what feedback it plays under: "any" (losses or estimates of them), "full" (the losses of all
+            actions alone) or "bandit" (that of the drawn action alone).
         shares_bound: whether `regret_bound` is concave in the squares of the rounds' ranges, so that
             the copies in a swap-regret reduction, which share the losses, share the bound too.
     """
@@ -31,6 +40,7 @@ class Agent(ABC):
     reference: ClassVar[str] = ""
     guarantee: ClassVar[str] = ""
     bounds: ClassVar[Bounds] = ""
+    takes: ClassVar[Takes] = "any"
     shares_bound: ClassVar[bool] = False
 
     @abstractmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -72,14 +73,16 @@ class BlumMansour(Agent):
         self._copies.reset(num_actions, horizon=horizon, num_runs=num_actions * num_runs, rng=rng)
         # Large fresh arrays cost more than the arithmetic: the system hands them out page by page.
         self._work = np.empty((num_actions, num_actions, num_runs))
+        self._played: deque[FloatArray] = deque()
 
     def act(self) -> FloatArray:
         """The stationary distribution of what the copies propose."""
         proposals = self._copies.act().T.reshape(self._work.shape)
-        self._policies = stationary_distribution(proposals, work=self._work)
-        return self._policies.T
+        policies = stationary_distribution(proposals, work=self._work)
+        self._played.append(policies)
+        return policies.T
 
     def observe(self, losses: FloatArray) -> None:
         """Show copy i its share π_t(i) ℓ_t."""
-        shares = np.multiply(losses.T[:, None], self._policies, out=self._work)
+        shares = np.multiply(losses.T[:, None], self._played.popleft(), out=self._work)
         self._copies.observe(shares.reshape(len(shares), -1).T)

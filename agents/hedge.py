@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -126,24 +127,29 @@ class AdaHedge(Agent):
         """Start from the uniform policy with an infinite step."""
         self._excess = np.zeros((num_actions, num_runs))  # losses above the leader's
         self._gap = np.zeros(num_runs)  # Δ
+        self._total: FloatArray | None = None  # Σ of the weights, once known
+        self._played: deque[FloatArray] = deque()
 
     def act(self) -> FloatArray:
         """softmax(−η Σ ℓ), or uniform over the leaders."""
         weights = self._weights(self._excess)
         self._total = weights.sum(0)
-        self._policies = weights / self._total
-        return self._policies.T
+        policies = weights / self._total
+        self._played.append(policies)
+        return policies.T
 
     def observe(self, losses: FloatArray) -> None:
         """Add up the losses and the mixability gap."""
         added = np.asarray(losses, dtype=np.float64).T
         added = added - added.min(0)  # changes no δ, and equal losses cost exactly 0
+        total = self._weights(self._excess).sum(0) if self._total is None else self._total
         self._excess += added
         least = self._excess.min(0)
         self._excess -= least
         # The mix loss as a difference of potentials whose minima are taken out, so that nothing cancels.
-        mix = least - np.log(self._weights(self._excess).sum(0) / self._total) / self._step()
-        self._gap += np.maximum((self._policies * added).sum(0) - mix, 0.0)
+        mix = least - np.log(self._weights(self._excess).sum(0) / total) / self._step()
+        self._gap += np.maximum((self._played.popleft() * added).sum(0) - mix, 0.0)
+        self._total = None
 
     def _step(self) -> FloatArray:
         steps = np.full(len(self._gap), np.inf)

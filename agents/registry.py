@@ -28,6 +28,7 @@ from types import ModuleType
 from typing import Any, get_args, get_type_hints
 
 from regret_envs.agents.base import Agent, Bounds
+from regret_envs.feedback import Takes
 from regret_envs.registry import lookup, near_matches
 
 
@@ -41,6 +42,7 @@ class AgentEntry:
         bounds: the regret that its guarantee is about.
         settings: what sets the entry apart from the class's defaults; an agent is given as a spec.
         requires: the extra that it needs, or None.
+        takes: what feedback it plays under, see `Agent.takes`.
     """
 
     target: str
@@ -48,6 +50,7 @@ class AgentEntry:
     bounds: Bounds
     settings: Mapping[str, Any] = field(default_factory=dict)
     requires: str | None = None
+    takes: Takes = "any"
 
 
 _HERE = "regret_envs.agents"
@@ -80,6 +83,57 @@ AGENTS: dict[str, AgentEntry] = {
     ),
     "stoltz-lugosi": AgentEntry(
         f"{_HERE}.stoltz_lugosi:StoltzLugosi", "Stoltz–Lugosi: exponential weights over pairs", "internal"
+    ),
+    "internal-rm": AgentEntry(
+        f"{_HERE}.regret_matching:InternalRegretMatching",
+        "Hart–Mas-Colell internal regret matching",
+        "internal",
+    ),
+    "oftrl-euclidean": AgentEntry(
+        f"{_HERE}.optimistic_ftrl:OptimisticFTRL",
+        "Optimistic FTRL, Euclidean",
+        "external",
+        {"regulariser": "euclidean"},
+    ),
+    "oftrl-tsallis": AgentEntry(
+        f"{_HERE}.optimistic_ftrl:OptimisticFTRL",
+        "Optimistic FTRL, Tsallis entropy",
+        "external",
+        {"regulariser": "tsallis"},
+    ),
+    "oftrl-log-barrier": AgentEntry(
+        f"{_HERE}.optimistic_ftrl:OptimisticFTRL",
+        "Optimistic FTRL, log barrier",
+        "external",
+        {"regulariser": "log_barrier"},
+    ),
+    "mmd": AgentEntry(f"{_HERE}.mirror_descent:MagneticMirrorDescent", "Magnetic mirror descent", "external"),
+    "ftpl": AgentEntry(
+        f"{_HERE}.perturbed_leader:FollowThePerturbedLeader", "Follow the perturbed leader", "external"
+    ),
+    "adanormalhedge": AgentEntry(f"{_HERE}.parameter_free:AdaNormalHedge", "AdaNormalHedge", "external"),
+    "squint": AgentEntry(f"{_HERE}.parameter_free:Squint", "Squint", "external"),
+    "fixed-share": AgentEntry(f"{_HERE}.fixed_share:FixedShare", "Fixed-Share, 5 switches", "tracking"),
+    "strongly-adaptive": AgentEntry(
+        f"{_HERE}.strongly_adaptive:StronglyAdaptive",
+        "Sleeping Hedges, one an interval of rounds",
+        "adaptive",
+    ),
+    "exp3": AgentEntry(
+        f"{_HERE}.bandits:Exp3", "Exp3: Hedge with a bandit's step", "external", takes="bandit"
+    ),
+    "exp3-ix": AgentEntry(
+        f"{_HERE}.bandits:Exp3IX", "Exp3 with implicit exploration", "external", takes="bandit"
+    ),
+    "tsallis-inf": AgentEntry(
+        f"{_HERE}.bandits:TsallisINF", "Tsallis-INF: stochastic and adversarial", "external", takes="bandit"
+    ),
+    "ucb1": AgentEntry(f"{_HERE}.bandits:UCB1", "UCB1, for i.i.d. losses", "external", takes="bandit"),
+    "thompson": AgentEntry(
+        f"{_HERE}.bandits:ThompsonSampling",
+        "Thompson sampling, for i.i.d. losses",
+        "external",
+        takes="bandit",
     ),
 }
 

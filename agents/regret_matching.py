@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from regret_envs.agents.base import Agent
+from regret_envs.agents.stationary import stationary_distribution
 from regret_envs.worlds import FloatArray
 
 
@@ -48,19 +50,21 @@ class RegretMatching(Agent):
     ) -> None:
         """Start from the uniform policy."""
         self._regrets = np.zeros((num_actions, num_runs))
+        self._played: deque[FloatArray] = deque()
 
     def act(self) -> FloatArray:
         """The positive regrets, normalised."""
-        self._policies = _proportional(self._regrets)
-        return self._policies.T
+        policies = _proportional(self._regrets)
+        self._played.append(policies)
+        return policies.T
 
     def observe(self, losses: FloatArray) -> None:
         """Add up the regrets."""
         self._regrets += self._round_regrets(losses)
 
     def _round_regrets(self, losses: FloatArray) -> FloatArray:
-        """r_t, shape (num_actions, num_runs)."""
-        return np.einsum("ar,ar->r", self._policies, losses.T) - losses.T
+        """r_t of the first round not seen yet, shape (num_actions, num_runs)."""
+        return np.einsum("ar,ar->r", self._played.popleft(), losses.T) - losses.T
 
 
 @dataclass(eq=False)
@@ -103,11 +107,49 @@ class PredictiveRegretMatchingPlus(RegretMatchingPlus):
 
     def act(self) -> FloatArray:
         """The positive part of the sums and the prediction, normalised."""
-        self._policies = _proportional(self._regrets + self._predicted)
-        return self._policies.T
+        policies = _proportional(self._regrets + self._predicted)
+        self._played.append(policies)
+        return policies.T
 
     def observe(self, losses: FloatArray) -> None:
         """Add the round's regrets, floor the sums at 0 and expect the same regrets again."""
         self._predicted = self._round_regrets(losses)
         self._regrets += self._predicted
         np.maximum(self._regrets, 0.0, out=self._regrets)
+
+
+@dataclass(eq=False)
+class InternalRegretMatching(RegretMatching):
+    """Hart and Mas-Colell's internal regret matching.
+
+    π is stationary under rates max(D(i, j), 0) from i to j, where D(i, j) = Σ_s π_s(i) (ℓ_s(i) −
+    ℓ_s(j)) is the regret for having played i and not j. Uniform where no regret is positive. Self-play
+    approaches the correlated equilibria.
+
+    Guarantee: the internal regret is at most sqrt(Σ_t Σ_{i,j} π_t(i)² (ℓ_t(i) − ℓ_t(j))²) ≤ ρ sqrt((d −
+    1) T) for losses of range ρ, by Blackwell's condition, which the stationary policy meets with
+    equality (Hart and Mas-Colell, "A Simple Adaptive Procedure Leading to Correlated Equilibrium",
+    Econometrica 2000, the procedure of their equation (3.3) with eigenvectors; Foster and Vohra 1999).
+    """
+
+    guarantee = "internal regret ≤ ρ sqrt((d − 1) T)"
+    bounds = "internal"
+
+    def reset(
+        self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
+    ) -> None:
+        """Start from the uniform policy."""
+        # Entry [j, i]: D(i, j).
+        self._regrets = np.zeros((num_actions, num_actions, num_runs))
+        self._played = deque()
+
+    def act(self) -> FloatArray:
+        """The stationary distribution of the positive regrets."""
+        rates = np.maximum(self._regrets, 0.0)
+        policies = stationary_distribution(rates)
+        self._played.append(policies)
+        return policies.T
+
+    def _round_regrets(self, losses: FloatArray) -> FloatArray:
+        losses = np.asarray(losses, dtype=np.float64).T
+        return self._played.popleft() * (losses - losses[:, None])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,19 +46,21 @@ class StoltzLugosi(SteppedAgent):
         # Entry [j, i]: what moving i to j would have added to the loss. The diagonal is no pair.
         self._cumulative = np.zeros((num_actions, num_actions, num_runs))
         self._cumulative[np.arange(num_actions), np.arange(num_actions)] = _NEVER
+        self._played: deque[FloatArray] = deque()
 
     def act(self) -> FloatArray:
         """The fixed point of the weighted pairs."""
         pairs = self._cumulative * -self._step()
         softmax(pairs.reshape(-1, pairs.shape[-1]))
-        self._policies = stationary_distribution(pairs)
-        return self._policies.T
+        policies = stationary_distribution(pairs)
+        self._played.append(policies)
+        return policies.T
 
     def observe(self, losses: FloatArray) -> None:
         """Add up the pairs' losses."""
         self._t += 1
         losses = np.asarray(losses, dtype=np.float64).T
-        self._cumulative += self._policies * (losses[:, None] - losses)
+        self._cumulative += self._played.popleft() * (losses[:, None] - losses)
 
 
 _NEVER = 1e300

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Literal, NamedTuple, Self
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from regret_envs.agents.attention.fixed_point import power_iteration, stationary_distribution
 from regret_envs.agents.attention.model import AttentionModel, horizon_factor, one_of, sums_before
+from regret_envs.worlds import FloatArray
 
 Form = Literal["full", "block"]
 FixedPoint = Literal["implicit", "unrolled"]
@@ -153,6 +156,23 @@ class SwapAttention(AttentionModel):
             policy, residual = power_iteration(transitions, self.num_iterations)
             self.residual = float(residual.max())
         return _State(logits, state.factor, policy)
+
+    def reset(
+        self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
+    ) -> None:
+        """As in the base class."""
+        super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
+        self._played: deque[Tensor] = deque()
+
+    def act(self) -> FloatArray:
+        """As in the base class; the policy is kept until its losses come."""
+        self._played.append(self._state.policy)
+        return super().act()
+
+    def observe(self, losses: FloatArray) -> None:
+        """As in the base class; the losses belong to the first policy kept."""
+        self._state = self._state._replace(policy=self._played.popleft())
+        super().observe(losses)
 
     def __repr__(self) -> str:
         return f"SwapAttention(num_actions={self.num_actions}, form={self.form!r})"

@@ -1,0 +1,244 @@
+"""Agents made for bandit feedback: the loss of the drawn action is all that is seen.
+
+The first three are shown the estimates of `regret_envs.feedback.Bandit` and need know no more; the
+last two play one action a round, so the estimate is its loss itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from regret_envs.agents.base import Agent
+from regret_envs.agents.hedge import Hedge
+from regret_envs.agents.optimistic_ftrl import tsallis_policy
+from regret_envs.worlds import FloatArray, IntArray
+
+
+def _check_range(loss_range: float) -> None:
+    if not (np.isfinite(loss_range) and loss_range > 0):
+        raise ValueError(f"loss_range must be finite and above 0, got {loss_range!r}")
+
+
+@dataclass(eq=False)
+class Exp3(Hedge):
+    """Exp3: Hedge on importance-weighted estimates, with the step that their variance asks for.
+
+    Args:
+        step_size: η. None: sqrt(2 ln d / (d T)) / ρ, or with t for T where the horizon is unknown;
+            "anytime": the latter in any case.
+        loss_range: ρ; the losses seen, the layer's offset taken off, lie in [0, ρ].
+
+    Raises:
+        ValueError: if the step is negative or not finite, or ρ is not positive and finite.
+
+    Guarantee: the expected regret is at most ln d / η + η ρ² d T / 2, at the default step ρ sqrt(2 T d
+    ln d) (Auer, Cesa-Bianchi, Freund and Schapire, "The Nonstochastic Multiarmed Bandit Problem", 2002;
+    this form and constant Bubeck and Cesa-Bianchi 2012, Theorem 3.1).
+    """
+
+    _: KW_ONLY
+    loss_range: float = 1.0
+
+    reference = "Auer, Cesa-Bianchi, Freund and Schapire 2002"
+    guarantee = "expected external regret ≤ ρ sqrt(2 T d ln d)"
+    takes = "bandit"
+    shares_bound: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_range(self.loss_range)
+
+    def _bound_terms(self, num_actions: int, loss_range: float, shrinks: bool) -> tuple[float, float]:
+        return math.log(num_actions), num_actions * loss_range**2 / 2
+
+    def _default_scale(self, num_actions: int, shrinks: bool) -> float:
+        return math.sqrt(2 * math.log(num_actions) / num_actions) / self.loss_range
+
+
+@dataclass(eq=False)
+class Exp3IX(Exp3):
+    """Exp3-IX: Exp3 on estimates with implicit exploration γ = η / 2, biased down and of less variance.
+
+    It asks the layer for them by its attribute `implicit_exploration`.
+
+    Args: as in `Exp3`, with the same default step.
+
+    Guarantee: with probability at least 1 − δ the realised regret is at most ρ (2 sqrt(2 T d ln d) +
+    (sqrt(2 T d / ln d) + 1) ln(2/δ)), so its expectation is at most that with 1 + ln 2 for ln(2/δ)
+    (Neu, "Explore No More", NeurIPS 2015, Theorem 1).
+    """
+
+    reference = "Kocák, Neu, Valko and Munos 2014; Neu 2015"
+    guarantee = "realised external regret ≤ ρ (2 sqrt(2 T d ln d) + (sqrt(2 T d / ln d) + 1) ln(2/δ))"
+
+    @property
+    def implicit_exploration(self) -> float:
+        """γ in units of the probability: η ρ / 2."""
+        return self._step() * self.loss_range / 2
+
+    def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float:
+        """At the default step for a known horizon, in expectation; infinite for another step."""
+        if num_actions == 1:
+            return 0.0
+        if self.step_size is not None:
+            return math.inf
+        cells, log_d = 2 * horizon * num_actions, math.log(num_actions)
+        tail = (math.sqrt(cells / log_d) + 1) * (1 + math.log(2))
+        return loss_range * (2 * math.sqrt(cells * log_d) + tail)
+
+
+@dataclass(eq=False)
+class TsallisINF(Agent):
+    """Tsallis-INF: π_t = argmin_π ⟨π, L̂_{t−1} / (ρ √t)⟩ − 2 Σ √π on importance-weighted estimates.
+
+    FTRL with the Tsallis entropy of order 1/2 and step 2/√t in the paper's scale. Best up to constants both
+    where losses are stochastic and where they are adversarial, without knowing which.
+
+    Args:
+        loss_range: ρ; the losses seen, the layer's offset taken off, lie in [0, ρ].
+
+    Raises:
+        ValueError: if ρ is not positive and finite.
+
+    Guarantee: the expected regret is at most ρ (4 sqrt(T d) + 1), and with a gap Δ to every worse
+    action O(ρ Σ ln T / Δ) (Zimmert and Seldin, "Tsallis-INF: An Optimal Algorithm for Stochastic and
+    Adversarial Bandits", JMLR 2021, Theorem 1).
+    """
+
+    _: KW_ONLY
+    loss_range: float = 1.0
+
+    reference = "Zimmert and Seldin 2021"
+    guarantee = "expected external regret ≤ ρ (4 sqrt(T d) + 1); O(Σ ln T / Δ) with gaps"
+    bounds = "external"
+    takes = "bandit"
+
+    def __post_init__(self) -> None:
+        _check_range(self.loss_range)
+
+    def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float:
+        """ρ (4 sqrt(T d) + 1), in expectation."""
+        if num_actions == 1:
+            return 0.0
+        return max(loss_range, self.loss_range) * (4 * math.sqrt(horizon * num_actions) + 1)
+
+    def reset(
+        self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
+    ) -> None:
+        """Start from the uniform policy."""
+        self._t = 0
+        self._cumulative = np.zeros((num_actions, num_runs))
+
+    def act(self) -> FloatArray:
+        """The minimiser."""
+        return tsallis_policy(self._cumulative / (self.loss_range * math.sqrt(self._t + 1))).T
+
+    def observe(self, losses: FloatArray) -> None:
+        """Add up the estimates."""
+        self._t += 1
+        self._cumulative += losses.T
+
+
+@dataclass(eq=False)
+class OneActionAgent(Agent):
+    """An agent that plays one action a round and keeps how often each was played and what it lost.
+
+    Args:
+        loss_range: ρ; the losses seen, the layer's offset taken off, lie in [0, ρ].
+
+    Raises:
+        ValueError: if ρ is not positive and finite.
+    """
+
+    _: KW_ONLY
+    loss_range: float = 1.0
+
+    bounds = "external"
+    takes = "bandit"
+
+    def __post_init__(self) -> None:
+        _check_range(self.loss_range)
+
+    def reset(
+        self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
+    ) -> None:
+        """Forget all plays."""
+        self._rng = rng
+        self._t = 0
+        self._counts = np.zeros((num_actions, num_runs))
+        self._lost = np.zeros((num_actions, num_runs))  # in units of ρ
+        self._runs = np.arange(num_runs)
+        self._drawn: deque[IntArray] = deque()
+
+    def _choose(self, actions: IntArray) -> FloatArray:
+        """The policies that play `actions`, shape (num_runs,)."""
+        self._drawn.append(actions)
+        policies = np.zeros_like(self._counts)
+        policies[actions, self._runs] = 1.0
+        return policies.T
+
+    def _seen(self, losses: FloatArray) -> tuple[IntArray, FloatArray]:
+        """The actions of the first round not seen yet, and their losses over ρ."""
+        actions = self._drawn.popleft()
+        self._t += 1
+        return actions, np.asarray(losses, dtype=np.float64).T[actions, self._runs] / self.loss_range
+
+
+@dataclass(eq=False)
+class UCB1(OneActionAgent):
+    """UCB1: the action with the lowest mean loss less ρ sqrt(2 ln t / n), n being how often it was played.
+
+    Every action is played once first; ties go to the lowest index.
+
+    Guarantee: where losses are independent and identically distributed, the pseudo-regret is at most
+    Σ_a (8 ρ² ln T / Δ_a + (1 + π²/3) Δ_a) over actions worse by Δ_a (Auer, Cesa-Bianchi and Fischer,
+    "Finite-Time Analysis of the Multiarmed Bandit Problem", 2002, Theorem 1). None against an
+    adversary.
+    """
+
+    reference = "Auer, Cesa-Bianchi and Fischer 2002"
+    guarantee = "i.i.d.: external pseudo-regret ≤ Σ (8 ρ² ln T / Δ + (1 + π²/3) Δ)"
+
+    def act(self) -> FloatArray:
+        """The optimist's choice."""
+        played = np.maximum(self._counts, 1.0)
+        index = self._lost / played - np.sqrt(2 * math.log(max(self._t, 1)) / played)
+        index[self._counts == 0] = -np.inf
+        return self._choose(index.argmin(axis=0))
+
+    def observe(self, losses: FloatArray) -> None:
+        """Count the play."""
+        actions, seen = self._seen(losses)
+        self._counts[actions, self._runs] += 1
+        self._lost[actions, self._runs] += seen
+
+
+@dataclass(eq=False)
+class ThompsonSampling(OneActionAgent):
+    """Thompson sampling: the action that is best in a draw from the posterior of the mean losses.
+
+    Beta posteriors from the uniform prior; a loss that is not 0 or ρ counts as a failure with probability
+    loss / ρ, clipped to [0, 1].
+
+    Guarantee: where losses are independent and identically distributed, the expected regret is at most
+    (1 + ε) Σ_a Δ_a ln T / kl(μ_a, μ*) + O(d / ε²) (Thompson 1933; Agrawal and Goyal, "Further Optimal
+    Regret Bounds for Thompson Sampling", AISTATS 2013, Theorem 1). None against an adversary.
+    """
+
+    reference = "Thompson 1933; Agrawal and Goyal 2013"
+    guarantee = "i.i.d.: expected external regret ≤ (1 + ε) Σ Δ ln T / kl + O(d / ε²)"
+
+    def act(self) -> FloatArray:
+        """The best action of a draw."""
+        return self._choose(self._rng.beta(self._lost + 1, self._counts - self._lost + 1).argmin(axis=0))
+
+    def observe(self, losses: FloatArray) -> None:
+        """Count the play, and the failure."""
+        actions, seen = self._seen(losses)
+        self._counts[actions, self._runs] += 1
+        self._lost[actions, self._runs] += self._rng.random(len(actions)) < seen

@@ -1,0 +1,125 @@
+"""A strongly adaptive agent: little regret on every interval of rounds at once."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections import deque
+from dataclasses import KW_ONLY, dataclass, field
+
+import numpy as np
+
+from regret_envs.agents.base import Agent
+from regret_envs.agents.hedge import Hedge
+from regret_envs.worlds import FloatArray
+
+
+@dataclass(eq=False)
+class StronglyAdaptive(Agent):
+    """A meta-agent over sleeping experts: an agent of its own for every dyadic interval of rounds.
+
+    Level k has the intervals of rounds [i 2^k, (i + 1) 2^k), i ≥ 1, so in round t one agent a level up
+    to log2 t is awake, begun where its interval begins. They are weighed by what they lost less than
+    the mixture: w ← w (1 + η r), η = min(1/2, 2^{−k/2}), r the difference over ρ, within [−1, 1], from
+    w = η.
+
+    Args:
+        copies: the agent that is copied, told its interval's length as the horizon.
+        loss_range: ρ, what max_a ℓ_t(a) − min_a ℓ_t(a) does not exceed; 2 for losses in [−1, 1].
+
+    Raises:
+        TypeError: if `copies` is not an agent.
+        ValueError: if `loss_range` is not positive and finite.
+
+    Guarantee: on a dyadic interval of length n the regret is at most the copy's plus ρ (η n + ln(2T) /
+    η), and any interval is cut into dyadic ones, at most two of a length: O(ρ sqrt(n) (sqrt(ln d) + ln
+    T)) on every interval of length n (Daniely, Gonen and Shalev-Shwartz, "Strongly Adaptive Online
+    Learning", ICML 2015).
+    """
+
+    copies: Agent = field(default_factory=Hedge)
+    _: KW_ONLY
+    loss_range: float = 2.0
+
+    reference = "Daniely, Gonen and Shalev-Shwartz 2015"
+    guarantee = "regret on every interval of length n: O(ρ sqrt(n) (sqrt(ln d) + ln T))"
+    bounds = "adaptive"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.copies, Agent):
+            raise TypeError(f"copies must be an agent, got {self.copies!r}")
+        if not (np.isfinite(self.loss_range) and self.loss_range > 0):
+            raise ValueError(f"loss_range must be finite and above 0, got {self.loss_range!r}")
+
+    def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
+        """What the copies cannot play, at the length of any interval."""
+        lengths = (2**k for k in range((horizon or 1).bit_length()))
+        return next(filter(None, (self.copies.unsupported(num_actions, horizon=n) for n in lengths)), None)
+
+    def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float | None:
+        """The sum over two dyadic intervals of every length up to the horizon, for any interval."""
+        if self.copies.bounds != "external" or num_actions == 1:
+            return None if num_actions > 1 else 0.0
+        if loss_range > self.loss_range:
+            return math.inf
+        total = 0.0
+        for k in range(horizon.bit_length()):
+            copy_bound = self.copies.regret_bound(num_actions, 2**k, loss_range)
+            if copy_bound is None:
+                return None
+            step = _meta_step(k)
+            total += 2 * (copy_bound + self.loss_range * (step * 2**k + math.log(2 * horizon) / step))
+        return total
+
+    def reset(
+        self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
+    ) -> None:
+        """Begin round 1 with one agent, for that round alone."""
+        self._rng = rng
+        self._shape = (num_actions, num_runs)
+        self._t = 0
+        self._experts: list[_Expert] = []
+        self._played: deque[tuple[list[_Expert], list[FloatArray], FloatArray]] = deque()
+        self._wake()
+
+    def _wake(self) -> None:
+        """Begin a new agent at every level whose interval begins in round t + 1."""
+        num_actions, num_runs = self._shape
+        level = 0
+        while (self._t + 1) % (1 << level) == 0:
+            agent = copy.deepcopy(self.copies)
+            agent.reset(num_actions, horizon=1 << level, num_runs=num_runs, rng=self._rng)
+            self._experts[level : level + 1] = [_Expert(agent, level, num_runs)]
+            level += 1
+
+    def act(self) -> FloatArray:
+        """The experts' policies, weighed."""
+        proposals = [np.asarray(expert.agent.act()).T for expert in self._experts]
+        policies = sum(e.weights * p for e, p in zip(self._experts, proposals, strict=True))
+        policies /= policies.sum(axis=0)
+        self._played.append((list(self._experts), proposals, policies))
+        return policies.T
+
+    def observe(self, losses: FloatArray) -> None:
+        """Show the experts the losses and weigh them anew."""
+        experts, proposals, policies = self._played.popleft()
+        scaled = np.asarray(losses, dtype=np.float64).T / self.loss_range
+        for expert, proposal in zip(experts, proposals, strict=True):
+            gains = np.einsum("ar,ar->r", policies - proposal, scaled)
+            expert.weights *= 1 + expert.step * np.clip(gains, -1.0, 1.0)
+            expert.agent.observe(losses)
+        self._t += 1
+        self._wake()
+
+
+def _meta_step(level: int) -> float:
+    return min(0.5, 2.0 ** (-level / 2))
+
+
+class _Expert:
+    """An agent for an interval of length 2^level, and its weights in all runs."""
+
+    def __init__(self, agent: Agent, level: int, num_runs: int) -> None:
+        self.agent = agent
+        self.step = _meta_step(level)
+        self.weights = np.full(num_runs, self.step)
