@@ -10,7 +10,8 @@ from regret_envs import simulate, streams
 from regret_envs.adversaries import AdaptiveAdversary
 from regret_envs.agents import AGENTS, BlumMansour, FollowTheLeader, Hedge, make
 
-BOUNDED = [name for name, entry in AGENTS.items() if entry.bounds and not entry.requires]
+# Bandits' bounds are in expectation: see test_bandits.
+BOUNDED = [n for n, entry in AGENTS.items() if entry.bounds and not entry.requires and entry.takes == "any"]
 REDUCTIONS = [f"blum-mansour[copies={name}]" for name in BOUNDED if AGENTS[name].bounds == "external"]
 
 
@@ -22,31 +23,49 @@ def worst_share(spec, num_actions, horizon):
         streams.Alternating(num_actions),
         streams.Rademacher(num_actions),
         streams.Bernoulli(num_actions, gap=min(1 / math.sqrt(horizon), 0.5)),
+        streams.SwitchingBest(num_actions, phase_length=math.ceil(horizon / 6)),
     ]
     shares = []
     for world in worlds:
         agent = make(spec)
         bound = agent.regret_bound(num_actions, horizon, world.loss_scale)
-        regret = simulate(world, agent, horizon=horizon, num_runs=16, seed=3).regret(agent.bounds)
+        record = ("policies", "losses") if agent.bounds in ("tracking", "adaptive") else ()
+        play = simulate(world, agent, horizon=horizon, num_runs=16, seed=3, record=record)
+        if agent.bounds == "tracking":
+            regret = play.tracking_regret(agent.num_switches)
+        else:
+            regret = play.adaptive_regret() if agent.bounds == "adaptive" else play.regret(agent.bounds)
         shares.append(regret.max() / bound)
     return max(shares)
 
 
 CELLS = [(2, 10), (2, 300), (3, 100), (7, 300)]
 
+# What a bound is at least used by; less where the proof is generous: noise that is averaged over, all
+# intervals cut into pieces, a potential that holds for every level of difficulty at once.
+USED = {
+    "internal-rm": 0.25,
+    "oftrl-log-barrier": 0.15,
+    "ftpl": 0.2,
+    "adanormalhedge": 0.15,
+    "squint": 0.2,
+    "strongly-adaptive": 0.03,
+}
+
 
 @pytest.mark.parametrize(("num_actions", "horizon"), CELLS)
 @pytest.mark.parametrize("name", BOUNDED)
 def test_regret_is_within_its_bound_which_is_not_idle(name, num_actions, horizon):
-    assert 0.3 <= worst_share(name, num_actions, horizon) <= 1 + 1e-12
+    assert USED.get(name, 0.3) <= worst_share(name, num_actions, horizon) <= 1 + 1e-12
 
 
 @pytest.mark.parametrize("spec", REDUCTIONS)
 def test_swap_regret_over_any_copies_is_within_its_bound(spec):
     shares = [worst_share(spec, d, t) for d, t in CELLS]
     assert max(shares) <= 1 + 1e-12
-    # AdaHedge's bound is not one that copies share, and d whole ones are generous.
-    assert max(shares) >= (0.2 if "adahedge" in spec else 0.3)
+    # Where copies do not share a bound, d whole ones are generous.
+    generous = {"adahedge", "oftrl-tsallis", "oftrl-log-barrier", *USED}
+    assert max(shares) >= (0.15 if any(f"={name}]" in spec for name in generous) else 0.3)
 
 
 @pytest.mark.parametrize("name", BOUNDED)

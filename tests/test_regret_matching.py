@@ -5,8 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from regret_envs import games, simulate
-from regret_envs.agents import PredictiveRegretMatchingPlus, RegretMatching, RegretMatchingPlus
+from regret_envs import games, simulate, streams
+from regret_envs.agents import (
+    BlumMansour,
+    Hedge,
+    InternalRegretMatching,
+    PredictiveRegretMatchingPlus,
+    RegretMatching,
+    RegretMatchingPlus,
+)
+from regret_envs.feedback import Delayed
 
 
 def play(agent, losses):
@@ -74,3 +82,37 @@ def test_plus_is_closer_to_equilibrium_and_prediction_closer_still():
         for kind in (RegretMatching, RegretMatchingPlus, PredictiveRegretMatchingPlus)
     ]
     assert conv[0] > conv[1] > conv[2]
+
+
+def test_internal_regret_matching_is_stationary_under_its_positive_regrets():
+    agent = InternalRegretMatching()
+    agent.reset(4, horizon=40, num_runs=2, rng=np.random.default_rng(0))
+    rng, regrets = np.random.default_rng(1), np.zeros((2, 4, 4))
+    for _ in range(40):
+        policies = agent.act()
+        rates = np.maximum(regrets, 0)
+        flow_out = policies * rates.sum(2)
+        flow_in = np.einsum("ri,rij->rj", policies, rates)
+        np.testing.assert_allclose(flow_out, flow_in, atol=1e-12)
+        losses = rng.normal(size=(2, 4))
+        regrets += policies[:, :, None] * (losses[:, :, None] - losses[:, None, :])
+        agent.observe(losses)
+
+
+@pytest.mark.parametrize("delay", [1, 4])
+def test_delayed_regret_matching_and_blum_mansour_by_hand(delay):
+    """What is learned is Σ over the rounds seen of what the policies of those rounds had as regret."""
+    settings = {"horizon": 40, "num_runs": 2, "record": ("policies", "losses"), "feedback": Delayed(delay)}
+    play = simulate(streams.Gaussian(3), RegretMatching(), **settings)
+    regrets = np.cumsum((play.policies[0] * play.losses[0]).sum(2, keepdims=True) - play.losses[0], axis=0)
+    positive = np.maximum(regrets, 0)[: 40 - delay - 1]
+    positive[positive.sum(2) == 0] = 1.0
+    expected = positive / positive.sum(2, keepdims=True)
+    np.testing.assert_allclose(play.policies[0][delay + 1 :], expected, atol=1e-12)
+
+    play = simulate(streams.Gaussian(3), BlumMansour(Hedge(step_size=0.2)), **settings)
+    shares = np.cumsum(play.policies[0][..., None] * play.losses[0][:, :, None], axis=0)
+    proposals = np.exp(-0.2 * shares)[: 40 - delay - 1]
+    proposals /= proposals.sum(3, keepdims=True)
+    later = play.policies[0][delay + 1 :]
+    np.testing.assert_allclose(np.einsum("tri,trij->trj", later, proposals), later, atol=1e-12)
