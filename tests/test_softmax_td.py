@@ -99,17 +99,26 @@ def test_one_hot_features_and_sharp_attention_make_tabular_td():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_certainty_equivalence_is_a_fixed_point_whatever_the_kernel(seed):
-    trajectory = trajectories(n=60, seed=seed)
-    fixed = np.take_along_axis(trajectory.certainty_equivalence, trajectory.states, 1)
-    z = prompt(trajectory.context)
-    z[:, -1] = fixed
-    z[:, -2, :-1] = 0.7 * fixed[:, 1:]
-    kernel = random_transformer(5, 3, seed).attention
-    after = prompt_layers(SoftmaxTransformer(kernel, [0.9, 0.9, -0.9], 3), z, discount=0.7)
-    left = np.stack([(np.bincount(s[:-1], minlength=5) > 0).all() for s in trajectory.states])
-    assert left.any()
-    np.testing.assert_allclose(after[left, -1], fixed[left], atol=1e-12)
+def test_certainty_equivalence_is_the_only_fixed_point_whatever_the_kernel(seed):
+    trajectory = trajectories(8, n=400, seed=seed)
+    layer = SoftmaxTransformer(random_transformer(5, 1, seed).attention, [0.9, 0.9, -0.9], 1)
+    assert all(len(set(s[:-1])) == 5 for s in trajectory.states)
+
+    def after_a_layer(values):
+        """From values of the states to values of the states, both (num_runs, 5)."""
+        z = prompt(trajectory.context)
+        z[:, -1] = np.take_along_axis(values, trajectory.states, 1)
+        z[:, -2, :-1] = 0.7 * z[:, -1, 1:]
+        z = prompt_layers(layer, z, discount=0.7)
+        first = [[list(s).index(i) for i in range(5)] for s in trajectory.states]
+        return np.take_along_axis(z[:, -1], np.array(first), 1)
+
+    constant = after_a_layer(np.zeros((8, 5)))
+    columns = [after_a_layer(np.tile(e, (8, 1))) - constant for e in np.eye(5)]
+    operator = np.eye(5) - np.stack(columns, axis=2)
+    assert np.linalg.cond(operator).max() < 1e6
+    fixed = np.linalg.solve(operator, constant[..., None])[..., 0]
+    np.testing.assert_allclose(fixed, trajectory.certainty_equivalence, atol=1e-8)
 
 
 def test_different_kernels_reach_certainty_equivalence_at_different_speeds():

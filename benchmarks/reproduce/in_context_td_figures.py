@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from regret_envs.agents.softmax_td import SoftmaxTransformer
 from regret_envs.worlds import FloatArray
@@ -60,6 +61,7 @@ def draw_layers(out: Path, panels: Sequence[LayerCurves]) -> None:
         )
         # A seed that does not learn TD may diverge with more layers than it was trained with.
         ax.set(yscale="log", xlabel="layer", ylabel="MSVE", title=f"γ = {panel.discount}")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_ylim(panel.floor / 2, 4 * panel.constructed[0])
         ax.legend(fontsize=8)
     _save(figure, out / "in-context-td-layers.png")
@@ -105,7 +107,8 @@ def draw_floor(
     for (name, curve), (color, marker) in zip(curves.items(), styles, strict=True):
         left.plot(curve, color=color, marker=marker, ms=3.5, lw=1.3, label=name)
     left.set(yscale="log", xlabel="layer", ylabel="RMSVE", title="one-hot features, γ = 0.5, τ = 9")
-    left.legend(fontsize=8)
+    left.xaxis.set_major_locator(MaxNLocator(integer=True))
+    left.legend(fontsize=8, ncols=2, loc=(0.4, 0.55))
     mean, error = by_group.mean(1), by_group.std(1, ddof=1) / np.sqrt(by_group.shape[1])
     right.errorbar(
         lengths, mean, yerr=error, color=_BLUE, marker="o", ms=4, lw=1.3, capsize=3, label="last layer"
@@ -116,6 +119,7 @@ def draw_floor(
         xscale="log", yscale="log", xlabel="transitions in context, n", ylabel="RMSVE", title="error floor"
     )
     right.set_xticks(lengths, [str(n) for n in lengths])
+    right.set_yticks([0.02, 0.05, 0.1], ["0.02", "0.05", "0.1"])
     right.minorticks_off()
     right.legend(fontsize=8)
     _save(figure, out / "in-context-td-floor.png")

@@ -101,10 +101,13 @@ def beyond_td(emerged: Emerged) -> list[Check]:
         Check.of(NAME, f"{what}: MSVE constructed, τ = 6", emerged.constructed()),
         Check.of(NAME, f"{what}: MSVE zero", emerged.zero()),
     ]
-    rows = zip(emerged.trained(), emerged.ratios(), emerged.cosines(), strict=True)
-    for seed, (error, ratio, cosine) in enumerate(rows):
+    twice = [replace(t, num_layers=2 * emerged.config.num_layers) for t in emerged.transformers]
+    deeper = [layer_errors(transformer, emerged.trajectory)[-1].mean() for transformer in twice]
+    rows = zip(emerged.trained(), deeper, emerged.ratios(), emerged.cosines(), strict=True)
+    for seed, (error, error_20, ratio, cosine) in enumerate(rows):
         checks += [
             Check(NAME, f"{what}, seed {seed}: MSVE trained", error),
+            Check(NAME, f"{what}, seed {seed}: MSVE trained, the layer repeated 20 times", error_20),
             Check(NAME, f"{what}, seed {seed}: V's target over reward", ratio[1]),
             Check(NAME, f"{what}, seed {seed}: V's value over reward", ratio[2]),
             Check(NAME, f"{what}, seed {seed}: cosine of A with the identity", cosine),
@@ -129,8 +132,8 @@ def layer_curves(emerged: Emerged, options: Options) -> figures.LayerCurves:
         constructed=layer_errors(constructed, emerged.trajectory).mean(1),
         floor=float(floor),
     )
-    columns = {f"trained, seed {seed}": curve for seed, curve in enumerate(curves.trained)}
-    columns |= {"layer": np.arange(SHOWN_LAYERS + 1), "constructed": curves.constructed}
+    columns = {"layer": np.arange(SHOWN_LAYERS + 1), "constructed": curves.constructed}
+    columns |= {f"trained, seed {seed}": curve for seed, curve in enumerate(curves.trained)}
     write_curves(options.out / f"in-context-td-layers-{curves.discount}.csv", columns)
     return curves
 
