@@ -65,7 +65,7 @@ def bare_hedge(payoff: FloatArray, horizon: int, num_runs: int) -> float:
 
 def noregret(kind: str, payoff: FloatArray, horizon: int) -> float:
     """Rounds a second of two of noregret's minimisers in self-play, one run."""
-    from noregret import regret_minimizers as peers  # type: ignore[import-untyped]
+    from noregret import regret_minimizers as peers
 
     hedge = partial(peers.MultiplicativeWeightsUpdate, learning_rate=STEP_SIZE)
     make = {
@@ -86,7 +86,7 @@ def noregret(kind: str, payoff: FloatArray, horizon: int) -> float:
 
 def open_spiel_regret_matching(payoff: FloatArray, horizon: int) -> float:
     """Rounds a second of OpenSpiel's Python regret matching, without gaps."""
-    from open_spiel.python.algorithms import regret_matching  # type: ignore[import-untyped]
+    from open_spiel.python.algorithms import regret_matching
 
     payoffs = [payoff, -payoff]
     return rate(horizon, lambda: regret_matching.regret_matching(payoffs, iterations=horizon))
