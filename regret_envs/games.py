@@ -5,14 +5,22 @@ Payoffs are utilities, as game theory writes them; the losses that agents see ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from regret_envs.aggregative import PublicGoods, minority
+from regret_envs.auctions import first_price_auction, second_price_auction
+from regret_envs.blotto import ColonelBlotto
+from regret_envs.congestion import braess, random_congestion
+from regret_envs.polymatrix import random_polymatrix
 from regret_envs.registry import lookup
-from regret_envs.worlds import Episode, FloatArray, RunSeeds, World, at_least
+from regret_envs.worlds import FloatArray, RunSeeds, at_least
+from regret_envs.worlds import Game as Game
+from regret_envs.worlds import GameEpisode as GameEpisode
 
 
 def expected_losses(losses: Sequence[FloatArray], policies: Sequence[FloatArray]) -> list[FloatArray]:
@@ -49,8 +57,8 @@ def expected_losses(losses: Sequence[FloatArray], policies: Sequence[FloatArray]
     return expected
 
 
-class GameEpisode(Episode):
-    """Expected full-information play of one game a batch, or of one game a run.
+class TensorEpisode(GameEpisode):
+    """Play of one game a batch, or of one game a run, given by its arrays.
 
     Attributes:
         losses: one array a player, as in `expected_losses`.
@@ -60,35 +68,8 @@ class GameEpisode(Episode):
         self.losses = losses
 
     def step(self, policies: Sequence[FloatArray]) -> list[FloatArray]:
-        """Expected losses against the others' policies; a game keeps no state."""
+        """Expected losses against the others' policies."""
         return expected_losses(self.losses, policies)
-
-
-class Game(World):
-    """A world whose losses depend on the play of all its players.
-
-    Attributes:
-        num_actions: the number of actions of each player.
-        loss_scale: the range of the losses, or their standard deviation where they are unbounded.
-    """
-
-    num_actions: tuple[int, ...]
-    loss_scale: float
-
-    @property
-    def num_players(self) -> int:
-        """The number of players."""
-        return len(self.num_actions)
-
-    def seats(self, num_agents: int) -> tuple[int, ...]:
-        """The number of actions of each player.
-
-        Raises:
-            ValueError: if `num_agents` is not the number of players.
-        """
-        if num_agents != self.num_players:
-            raise ValueError(f"{self!r} has {self.num_players} players, got {num_agents} agents")
-        return self.num_actions
 
 
 class NormalFormGame(Game):
@@ -160,10 +141,10 @@ class NormalFormGame(Game):
         """The utilities, one array (d_0, …, d_{N−1}) a player."""
         return tuple(-a for a in self.losses)
 
-    def start(self, *, num_agents: int, horizon: int, seeds: RunSeeds) -> GameEpisode:
+    def start(self, *, num_agents: int, horizon: int, seeds: RunSeeds) -> TensorEpisode:
         """Begin an episode; nothing in it is random."""
         self.seats(num_agents)
-        return GameEpisode(self.losses)
+        return TensorEpisode(self.losses)
 
     def __repr__(self) -> str:
         return f"<{self.name}, {' × '.join(map(str, self.num_actions))} actions>"
@@ -202,10 +183,12 @@ def random_payoffs(
     Raises:
         ValueError: if there is no player, the law is unknown, or the correlation out of range or asked
             of uniform payoffs.
+        TensorSizeError: if the arrays would not fit; names their size.
     """
     shape = (len(num_actions), *(at_least("num_actions", d, 1) for d in num_actions))
     if len(num_actions) == 0:
         raise ValueError("num_actions must hold one number of actions a player, got none")
+    check_size(num_actions)
     lowest = -1.0 / max(len(num_actions) - 1, 1)
     if not lowest <= correlation <= 1:
         raise ValueError(
@@ -244,17 +227,50 @@ class RandomGames(Game):
         self.correlation = correlation
         self.loss_scale = 2.0 if law == "uniform" else 1.0
 
-    def start(self, *, num_agents: int, horizon: int, seeds: RunSeeds) -> GameEpisode:
+    def start(self, *, num_agents: int, horizon: int, seeds: RunSeeds) -> TensorEpisode:
         """Begin an episode: draw every run's game."""
         self.seats(num_agents)
         drawn = [
             random_payoffs(self.num_actions, rng=rng, law=self.law, correlation=self.correlation)
             for rng in seeds.world()
         ]
-        return GameEpisode([-np.stack(player, axis=-1) for player in zip(*drawn, strict=True)])
+        return TensorEpisode([-np.stack(player, axis=-1) for player in zip(*drawn, strict=True)])
 
     def __repr__(self) -> str:
         return f"<{self.law} random games, {' × '.join(map(str, self.num_actions))} actions>"
+
+
+def normal_form(game: Game) -> NormalFormGame:
+    """A game by its arrays: what every player loses at every action profile.
+
+    Raises:
+        TensorSizeError: if the arrays would not fit; names their size.
+    """
+    check_size(game.num_actions)
+    profiles = np.indices(game.num_actions).reshape(game.num_players, -1)
+    episode = game.start(num_agents=game.num_players, horizon=1, seeds=RunSeeds(0, profiles.shape[1]))
+    policies = [np.eye(d)[:, chosen].T for d, chosen in zip(game.num_actions, profiles, strict=True)]
+    losses = [
+        loss[np.arange(len(loss)), chosen].reshape(game.num_actions)
+        for loss, chosen in zip(episode.step(policies), profiles, strict=True)
+    ]
+    return NormalFormGame([-loss for loss in losses], name=f"normal form of {game!r}")
+
+
+class TensorSizeError(ValueError):
+    """A game's arrays would not fit in memory."""
+
+
+def check_size(num_actions: Sequence[int]) -> None:
+    """Raise `TensorSizeError` if one array (d_0, …, d_{N−1}) a player takes more than 4 GiB."""
+    size = 8 * len(num_actions) * math.prod(int(d) for d in num_actions)
+    if size > 1 << 32:
+        shape = " × ".join(map(str, num_actions)) if len(num_actions) <= 8 else f"{len(num_actions)} axes"
+        raise TensorSizeError(
+            f"the payoffs of {len(num_actions)} players, an array of {shape} each, would take "
+            f"{size / (1 << 30):.3g} GiB: congestion, polymatrix, auction and other structured games do "
+            "without arrays"
+        )
 
 
 def weighted_rps(weights: Sequence[float] = (3, 2, 1), scale: float = 1 / 3) -> NormalFormGame:
@@ -359,6 +375,14 @@ NAMED_GAMES: dict[str, Callable[..., Game]] = {
     "jordan": jordan,
     "random_game": random_game,
     "random_games": RandomGames,
+    "congestion": random_congestion,
+    "braess": braess,
+    "polymatrix": random_polymatrix,
+    "blotto": ColonelBlotto,
+    "first_price_auction": first_price_auction,
+    "second_price_auction": second_price_auction,
+    "public_goods": PublicGoods,
+    "minority": minority,
 }
 
 

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from regret_envs import metrics
-from regret_envs.games import GameEpisode
+from regret_envs.games import TensorEpisode
 from regret_envs.registry import lookup
 from regret_envs.stackelberg import stackelberg
-from regret_envs.worlds import Episode, FloatArray
+from regret_envs.worlds import Episode, FloatArray, GameEpisode
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ class Play:
         Raises:
             ValueError: if the world is not one game of two players.
         """
-        if not isinstance(self._episode, GameEpisode):
-            raise ValueError("a Stackelberg value is defined in games; this play was against a stream")
+        if not isinstance(self._episode, TensorEpisode):
+            raise ValueError("a Stackelberg value is defined in games of two players given by their arrays")
         value = stackelberg(self._episode.losses, leader).value
         return -np.trace(self.play_losses[leader], axis1=1, axis2=2) / self.t - value
 

@@ -117,6 +117,66 @@ class World(ABC):
         """
 
 
+class GameEpisode(Episode):
+    """Expected full-information play of a game: `step` keeps no state."""
+
+    def step_stacked(self, policies: FloatArray) -> FloatArray:
+        """`step` for players of equal numbers of actions, without a Python object a player.
+
+        Args:
+            policies: shape (num_actions, num_players, num_runs).
+
+        Returns:
+            The losses, of the same shape.
+        """
+        return np.stack([loss.T for loss in self.step([p.T for p in policies.swapaxes(0, 1)])], axis=1)
+
+
+class Game(World):
+    """A world whose losses depend on the play of all its players.
+
+    Attributes:
+        num_actions: the number of actions of each player.
+        loss_scale: the range of a player's losses (the largest over players), or their standard
+            deviation where they are unbounded.
+        outcome_names: what `outcomes` tells of play beside the losses.
+    """
+
+    num_actions: tuple[int, ...]
+    loss_scale: float
+    outcome_names: tuple[str, ...] = ()
+
+    @property
+    def num_players(self) -> int:
+        """The number of players."""
+        return len(self.num_actions)
+
+    def seats(self, num_agents: int) -> tuple[int, ...]:
+        """The number of actions of each player.
+
+        Raises:
+            ValueError: if `num_agents` is not the number of players.
+        """
+        if num_agents != self.num_players:
+            raise ValueError(f"{self!r} has {self.num_players} players, got {num_agents} agents")
+        return self.num_actions
+
+    @abstractmethod
+    def start(self, *, num_agents: int, horizon: int, seeds: RunSeeds) -> GameEpisode:
+        """Begin an episode."""
+
+    def outcomes(self, policies: FloatArray) -> dict[str, FloatArray]:
+        """What product play comes to, in expectation, by the names in `outcome_names`.
+
+        Args:
+            policies: shape (max num_actions, num_players, num_runs), 0 beyond a player's actions.
+
+        Returns:
+            One array (num_runs,) a name.
+        """
+        return {}
+
+
 class Stream(World):
     """Losses that are fixed before play. Any number of agents may face the same ones.
 

@@ -216,7 +216,7 @@ class TestNamedGames:
             agents = [FixedPolicy(np.full(d, 1 / d)) for d in game.num_actions]
             play = simulate(game, agents, horizon=horizon, num_runs=num_runs)
             assert play.regret().shape == (game.num_players, num_runs)
-            assert " × ".join(map(str, game.num_actions)) in repr(game)
+            assert all(str(d) in repr(game) for d in game.num_actions)
 
     def test_unknown_names_and_settings(self):
         with pytest.raises(UnknownNameError, match="unknown game 'chiken': did you mean 'chicken'"):
