@@ -41,7 +41,7 @@ def test_what_training_reports_comes_from_its_transformers(tmp_path):
     emerged = training.Emerged(
         config, [constructed, scaled], [1.0, 3.0], theory.sample(30, 20, discount=0.5, features="random")
     )
-    target, value, cosine, trained, built, zero, seconds = training.emergence(emerged)
+    target, value, cosine, trained, built, _, zero, seconds = training.emergence(emerged)
     assert (target.ours, value.ours, cosine.ours, seconds.ours) == pytest.approx((0.95, -0.9, 1.0, 2.0))
     assert emerged.trained()[0] == pytest.approx(built.ours) and trained.at_most == pytest.approx(
         0.1 * zero.ours
