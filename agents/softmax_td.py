@@ -96,11 +96,16 @@ class SoftmaxTransformer:
             v_0, …, v_L at S_0, …, S_n and the queries, shape (num_layers + 1, num_runs, n + 1 + m).
 
         Raises:
-            ValueError: if γ is outside [0, 1) or the features are not `num_features` numbers.
+            ValueError: if γ is outside [0, 1), the features are not `num_features` numbers or the queries do
+                not fit them.
         """
         check_discount(discount)
         features = context.features
         if queries is not None:
+            if queries.ndim != 3 or queries.shape[::2] != features.shape[::2]:
+                raise ValueError(
+                    f"queries must have shape ({len(features)}, m, {features.shape[2]}), got {queries.shape}"
+                )
             features = np.concatenate([features, queries], axis=1)
         if features.shape[2] != self.num_features:
             raise ValueError(

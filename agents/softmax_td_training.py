@@ -154,8 +154,7 @@ def train(
 def _batches(
     config: SoftmaxTDTraining, rng: np.random.Generator
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Features and rewards of `batch_size` fresh trajectories of n + 1 transitions for every training
-    step."""
+    """For every step, features and rewards of `batch_size` fresh trajectories of n + 1 transitions."""
     for first in range(0, config.num_steps, _STEPS_DRAWN):
         steps = min(_STEPS_DRAWN, config.num_steps - first)
         processes = config.processes(steps * config.batch_size, rng=rng)

@@ -178,6 +178,8 @@ def test_wrong_calls_are_errors():
             prompt_layers(fits, prompt(context), discount=discount)
         with pytest.raises(ValueError, match="discount must lie in"):
             weighted_softmax_td(context, discount=discount, inverse_temperature=1, step_size=1, num_steps=1)
+    with pytest.raises(ValueError, match=r"queries must have shape \(4, m, 3\), got \(4, 2, 5\)"):
+        fits.layer_values(context, discount=0.5, queries=np.zeros((4, 2, 5)))
     with pytest.raises(UnknownNameError, match="did you mean 'two-head'"):
         prompt_layers(fits, prompt(context), discount=0.5, form="two_head")
     with pytest.raises(UnknownNameError, match="unknown attention 'linear'"):

@@ -26,8 +26,7 @@ from regret_envs.worlds import FloatArray
 
 @dataclass(frozen=True)
 class Emerged:
-    """Trained Transformers, one a seed, the CPU seconds each took, and fresh trajectories to judge them
-    on."""
+    """Trained Transformers, one a seed, their CPU seconds, and fresh trajectories to judge them on."""
 
     config: SoftmaxTDTraining
     transformers: Sequence[SoftmaxTransformer]
