@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MultipleLocator
 
 from regret_envs.agents.softmax_td import SoftmaxTransformer
 from regret_envs.worlds import FloatArray
@@ -43,7 +43,7 @@ def draw_layers(out: Path, panels: Sequence[LayerCurves]) -> None:
     for ax, panel in zip(axes, panels, strict=True):
         layers = np.arange(len(panel.constructed))
         for seed, curve in enumerate(panel.trained):
-            label = f"trained, {len(panel.trained)} seeds" if seed == 0 else None
+            label = "trained, a line a seed" if seed == 0 else None
             ax.plot(layers, curve, color=_VERMILION, lw=1.2, marker="o", ms=3, label=label)
         ax.plot(
             layers, panel.constructed, color=_BLUE, lw=1.8, ls="--", marker="s", ms=3, label="constructed"
@@ -61,7 +61,7 @@ def draw_layers(out: Path, panels: Sequence[LayerCurves]) -> None:
         )
         # A seed that does not learn TD may diverge with more layers than it was trained with.
         ax.set(yscale="log", xlabel="layer", ylabel="MSVE", title=f"γ = {panel.discount}")
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.xaxis.set_major_locator(MultipleLocator(5))
         ax.set_ylim(panel.floor / 2, 4 * panel.constructed[0])
         ax.legend(fontsize=8)
     _save(figure, out / "in-context-td-layers.png")
@@ -107,7 +107,7 @@ def draw_floor(
     for (name, curve), (color, marker) in zip(curves.items(), styles, strict=True):
         left.plot(curve, color=color, marker=marker, ms=3.5, lw=1.3, label=name)
     left.set(yscale="log", xlabel="layer", ylabel="RMSVE", title="one-hot features, γ = 0.5, τ = 9")
-    left.xaxis.set_major_locator(MaxNLocator(integer=True))
+    left.xaxis.set_major_locator(MultipleLocator(5))
     left.legend(fontsize=8, ncols=2, loc=(0.4, 0.55))
     mean, error = by_group.mean(1), by_group.std(1, ddof=1) / np.sqrt(by_group.shape[1])
     right.errorbar(
