@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, Protocol
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
-from regret_envs import metrics
-from regret_envs.feedback import Channels, Feedback, check_layers, unfit
+from regret_envs.feedback import Feedback, check_layers, unfit
 from regret_envs.play import Play
 from regret_envs.registry import lookup
-from regret_envs.worlds import Episode, FloatArray, RunSeeds, World, at_least, non_negative
-
-
-class AgentLike(Protocol):
-    """What `simulate` asks of an agent; see `regret_envs.agents.Agent`."""
-
-    def reset(
-        self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
-    ) -> None:
-        """Begin `num_runs` runs."""
-
-    def act(self) -> FloatArray:
-        """Policies, shape (num_runs, num_actions)."""
-        ...
-
-    def observe(self, losses: FloatArray) -> None:
-        """Losses, shape (num_runs, num_actions)."""
-
-
-class PolicyError(ValueError):
-    """An agent's policies are of the wrong shape or off the simplex."""
-
+from regret_envs.seat import AgentLike as AgentLike
+from regret_envs.seat import PolicyError as PolicyError
+from regret_envs.seat import Seat
+from regret_envs.structured import stack
+from regret_envs.worlds import (
+    Episode,
+    FloatArray,
+    Game,
+    GameEpisode,
+    RunSeeds,
+    World,
+    at_least,
+    non_negative,
+)
 
 Recorded = Literal["policies", "losses"]
 
@@ -49,17 +43,21 @@ def simulate(
     feedback: Feedback | Sequence[Feedback] = (),
     rounds: Iterable[int] = (),
     record: Recorded | Sequence[Recorded] = (),
+    outcomes: bool = False,
     horizon_known: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> Play:
     """Play `horizon` rounds of `num_runs` independent runs.
 
-    Memory is O(num_runs · d²) a player whatever the horizon, unless play is recorded.
+    Memory is O(num_runs · d²) a player whatever the horizon, unless play is recorded. To stop and go on
+    later, use `Simulation`.
 
     Args:
         world: a stream (any number of agents face the same losses; an adversary takes one) or a
-            game (one agent a player).
-        agents: one agent, or one a seat.
+            game.
+        agents: one a seat. One agent that is not in a list plays all seats of a game whose players have
+            equally many actions: as num_players · num_runs runs at once, which is faster than an agent a
+            seat and, unless the agent is random, comes to the same.
         horizon: rounds, T.
         num_runs: independent runs, B.
         seed: same seed, same result to the bit.
@@ -71,6 +69,8 @@ def simulate(
             full information.
         rounds: rounds at which the play so far is kept, for anytime curves (`Play.at`).
         record: "policies", "losses" or both: kept whole, in memory proportional to the horizon.
+        outcomes: whether the game's own outcomes (`Game.outcome_names`: potential, revenue, …) are
+            averaged over the rounds, which takes time in every round.
         horizon_known: whether agents are told the horizon.
         progress: called now and then with the number of rounds played.
 
@@ -81,91 +81,239 @@ def simulate(
         PolicyError: if policies are of the wrong shape or off the simplex; names the agent, the
             round and the run.
         ValueError: if there are not as many agents as players, the same object is given two seats,
+            one agent is given to players that are not alike or to several behind layers of feedback,
             `horizon` or `num_runs` is below 1, a round to keep lies outside 1 … horizon, two layers of
             feedback delay or two draw actions, an agent does not play behind such layers, or the
             world takes none.
     """
-    horizon, num_runs = at_least("horizon", horizon, 1), at_least("num_runs", num_runs, 1)
-    seed, first_run = at_least("seed", seed, 0), at_least("first_run", first_run, 0)
-    non_negative("starting_loss_scale", starting_loss_scale)
-    agents = list(agents) if isinstance(agents, Sequence) else [agents]
-    if len({id(agent) for agent in agents}) < len(agents):
-        raise ValueError("the same agent object is given two seats: give every seat its own")
-    keep = sorted({at_least("a round to keep", t, 1) for t in rounds} | {horizon})
+    keep = sorted({at_least("a round to keep", t, 1) for t in rounds} | {at_least("horizon", horizon, 1)})
     if keep[-1] > horizon:
         raise ValueError(f"round {keep[-1]} was asked to be kept, but the horizon is {horizon}")
-    recorded = {record} if isinstance(record, str) else set(record)
-    for name in recorded:
-        lookup("record", name, {"policies": 0, "losses": 0})
-
-    layers = [feedback] if isinstance(feedback, Feedback) else list(feedback)
-    check_layers(layers)
-    if layers and not world.takes_feedback:
-        raise ValueError(f"{world!r} takes no layer of feedback (full information only), got {layers}")
-    for player, agent in enumerate(agents):
-        if reason := unfit(agent, layers):
-            raise ValueError(f"{agent!r} (player {player}) {reason}")
-
-    seeds = RunSeeds(seed, num_runs, first_run)
-    num_actions = world.seats(len(agents))
-    episode = world.start(num_agents=len(agents), horizon=horizon, seeds=seeds)
-    block_rounds = min(max(_BLOCK_CELLS // (max(num_actions) * num_runs), 8), 256)
-    seats = [
-        _Seat(agent, player, d, num_runs, block_rounds, layers, seeds)
-        for player, (agent, d) in enumerate(zip(agents, num_actions, strict=True))
-    ]
-    for player, seat in enumerate(seats):
-        seat.reset(horizon if horizon_known else None, seeds.agent(player))
-        if starting_loss_scale:
-            seat.show_starting_losses(seeds.starting_losses(player), starting_loss_scale)
-
-    history = [{name: np.empty((horizon, d, num_runs)) for name in recorded} for d in num_actions]
+    simulation = Simulation(
+        world,
+        agents,
+        horizon=horizon,
+        num_runs=num_runs,
+        seed=seed,
+        first_run=first_run,
+        starting_loss_scale=starting_loss_scale,
+        feedback=feedback,
+        record=record,
+        outcomes=outcomes,
+        horizon_known=horizon_known,
+    )
     earlier: dict[int, Play] = {}
-    t = 0
-    for stop in keep:
-        while t < stop:
-            count = min(block_rounds, stop - t)
-            _play_block(episode, seats, t, count)
-            for seat, arrays in zip(seats, history, strict=True):
+    for t in keep:
+        simulation.advance(t, progress=progress)
+        if t < horizon:
+            earlier[t] = simulation.play()
+    return simulation.play(earlier)
+
+
+class Simulation:
+    """What `simulate` does, to be stopped and gone on with: rounds of many runs at once. Picklable.
+
+    A simulation that was saved in a `progress` callback and goes on to the same stops comes to the same
+    numbers, to the bit, as one that was never interrupted.
+
+    Args and errors: as in `simulate`.
+
+    Attributes:
+        horizon: rounds that will be played.
+        t: rounds played.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        agents: AgentLike | Sequence[AgentLike],
+        *,
+        horizon: int,
+        num_runs: int = 1,
+        seed: int = 0,
+        first_run: int = 0,
+        starting_loss_scale: float = 0.0,
+        feedback: Feedback | Sequence[Feedback] = (),
+        record: Recorded | Sequence[Recorded] = (),
+        outcomes: bool = False,
+        horizon_known: bool = True,
+    ) -> None:
+        self.horizon, num_runs = at_least("horizon", horizon, 1), at_least("num_runs", num_runs, 1)
+        seed, first_run = at_least("seed", seed, 0), at_least("first_run", first_run, 0)
+        non_negative("starting_loss_scale", starting_loss_scale)
+        recorded = {record} if isinstance(record, str) else set(record)
+        for name in recorded:
+            lookup("record", name, {"policies": 0, "losses": 0})
+        layers = [feedback] if isinstance(feedback, Feedback) else list(feedback)
+        check_layers(layers)
+        if layers and not world.takes_feedback:
+            raise ValueError(f"{world!r} takes no layer of feedback (full information only), got {layers}")
+
+        seeds = RunSeeds(seed, num_runs, first_run)
+        if isinstance(agents, Sequence):
+            seated = [(agent, range(n, n + 1)) for n, agent in enumerate(agents)]
+            if len({id(agent) for agent in agents}) < len(agents):
+                raise ValueError("the same agent object is given two seats: give every seat its own")
+        else:
+            seated = [(agents, range(world.num_players if isinstance(world, Game) else 1))]
+        for agent, players in seated:
+            if reason := unfit(agent, layers):
+                raise ValueError(f"{agent!r} (player {players[0]}) {reason}")
+        num_players = sum(len(players) for _, players in seated)
+        num_actions = world.seats(num_players)
+        episode = world.start(num_agents=num_players, horizon=horizon, seeds=seeds)
+        one_for_all = len(seated) < num_players
+        if one_for_all and (layers or len(set(num_actions)) > 1):
+            why = "behind layers of feedback" if layers else f"whose numbers of actions are {num_actions}"
+            raise ValueError(f"one agent cannot play all seats {why}: give a list, one agent a player")
+        self._world, self._seed, self._episode = world, seed, episode
+        self._table: Episode = _OneForAll(episode, num_players) if one_for_all else episode
+        rows = num_runs * (num_players if one_for_all else 1)
+        # With many actions the matrix of sums is large, and longer blocks go through it less often.
+        least = 8 if max(num_actions) < 100 else 32
+        self._block_rounds = min(max(_BLOCK_CELLS // (max(num_actions) * rows), least), 256)
+        self._seats = [
+            Seat(agent, players, num_actions[players[0]], self._block_rounds, layers, seeds)
+            for agent, players in seated
+        ]
+        for seat in self._seats:
+            seat.reset(horizon if horizon_known else None)
+            if starting_loss_scale:
+                seat.show_starting_losses(starting_loss_scale)
+        shapes = [(horizon, *seat.policies.shape[1:]) for seat in self._seats]
+        self._history = {name: [np.empty(shape) for shape in shapes] for name in recorded}
+        self._outcomes = dict.fromkeys(
+            world.outcome_names if outcomes and isinstance(world, Game) else (), np.zeros(num_runs)
+        )
+        self.t = 0
+
+    def advance(self, stop: int, *, progress: Callable[[int], None] | None = None) -> None:
+        """Play on until round `stop` is played.
+
+        Args:
+            stop: a round not yet passed. Sums are rounded block by block, so the same stops give the
+                same numbers to the bit.
+            progress: called after every block of rounds with the number of rounds played.
+
+        Raises:
+            ValueError: if `stop` lies outside t … horizon.
+            PolicyError: as in `simulate`.
+        """
+        if not self.t <= stop <= self.horizon:
+            raise ValueError(f"stop must lie in t … horizon = {self.t} … {self.horizon}, got {stop}")
+        while self.t < stop:
+            count = min(self._block_rounds, stop - self.t)
+            _play_block(self._table, self._seats, self.t, count)
+            for n, seat in enumerate(self._seats):
                 seat.add(count)
-                for name, array in arrays.items():
-                    array[t : t + count] = getattr(seat, name)[:count]
-            t += count
+                for name, arrays in self._history.items():
+                    arrays[n][self.t : self.t + count] = getattr(seat, name)[:count]
+            if self._outcomes:
+                self._add_outcomes(count)
+            self.t += count
             if progress is not None:
-                progress(t)
-        kept = {name: tuple(a[name][:t].transpose(0, 2, 1) for a in history) for name in recorded}
-        earlier[t] = Play(
+                progress(self.t)
+
+    def play(self, earlier: dict[int, Play] | None = None) -> Play:
+        """The play so far.
+
+        Args:
+            earlier: what `Play.earlier` shall be.
+
+        Raises:
+            ValueError: if no round was played.
+        """
+        if not self.t:
+            raise ValueError("no round was played yet")
+        t, seats = self.t, self._seats
+        kept = {
+            name: tuple(
+                rows.swapaxes(0, 1)
+                for seat, array in zip(seats, arrays, strict=True)
+                for rows in seat.by_player(array[:t].transpose(2, 0, 1))
+            )
+            for name, arrays in self._history.items()
+        }
+        realised = None
+        if all(seat.draws_actions for seat in seats):
+            realised = Play(
+                t=t,
+                seed=self._seed,
+                play_losses=tuple(seat.realised_play_loss.value() for seat in seats),
+                mean_policies=tuple((seat.action_sum / t).T for seat in seats),
+                _episode=self._episode,
+            )
+        # What nothing will be added to need not be copied.
+        copy = t < self.horizon
+        return Play(
             t=t,
-            seed=seed,
-            play_losses=tuple(seat.play_loss.value() for seat in seats),
-            mean_policies=tuple((seat.policy_sum / t).T for seat in seats),
+            seed=self._seed,
+            play_losses=tuple(m for s in seats for m in s.by_player(s.play_loss.value(copy=copy))),
+            mean_policies=tuple(p for s in seats for p in s.by_player((s.policy_sum / t).T)),
             policies=kept.get("policies"),
             losses=kept.get("losses"),
-            realised=_realised(seats, t, seed, episode),
-            outstanding=tuple(seat.outstanding for seat in seats),
-            earlier=earlier if t == horizon else {},
-            _episode=episode,
+            realised=realised,
+            outcomes={name: total / t for name, total in self._outcomes.items()},
+            outstanding=tuple(seat.outstanding for seat in seats for _ in seat.players),
+            earlier=earlier or {},
+            _episode=self._episode,
         )
-    return earlier.pop(horizon)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything that is needed to go on: world, agents, random generators and sums.
+
+        The file is a pickle: load only files that you trust. It is whole or not there.
+        """
+        path = Path(path)
+        beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        beside.write_bytes(pickle.dumps(self))
+        beside.replace(path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Simulation:
+        """The simulation that was saved to `path`. Unpickling runs code: load only files that you trust.
+
+        Raises:
+            ValueError: if the file holds something else.
+        """
+        simulation = pickle.loads(Path(path).read_bytes())
+        if not isinstance(simulation, Simulation):
+            raise ValueError(f"{path} holds a {type(simulation).__name__}, not a simulation")
+        return simulation
+
+    def _add_outcomes(self, count: int) -> None:
+        assert isinstance(self._world, Game)
+        for k in range(count):
+            if isinstance(self._table, _OneForAll):
+                policies = self._table.by_player(self._seats[0].policies[k])
+            else:
+                policies = stack([seat.policies[k].T for seat in self._seats])
+            for name, value in self._world.outcomes(policies).items():
+                self._outcomes[name] = self._outcomes[name] + value
 
 
 _BLOCK_CELLS = 1 << 15
 
 
-def _realised(seats: Sequence[_Seat], t: int, seed: int, episode: Episode) -> Play | None:
-    """Play with the drawn actions in place of the policies, where actions are drawn."""
-    if not all(seat.draws_actions for seat in seats):
-        return None
-    return Play(
-        t=t,
-        seed=seed,
-        play_losses=tuple(seat.realised_play_loss.value() for seat in seats),
-        mean_policies=tuple((seat.action_sum / t).T for seat in seats),
-        _episode=episode,
-    )
+class _OneForAll(Episode):
+    """A game at whose seats one agent sits for all players."""
+
+    def __init__(self, episode: Episode, num_players: int) -> None:
+        assert isinstance(episode, GameEpisode)
+        self._episode = episode
+        self._num_players = num_players
+
+    def by_player(self, policies: FloatArray) -> FloatArray:
+        """Policies (num_actions, rows) as (num_actions, num_players, num_runs)."""
+        return policies.reshape(len(policies), self._num_players, -1)
+
+    def step(self, policies: Sequence[FloatArray]) -> list[FloatArray]:
+        """The losses of all the agent's rows."""
+        losses = self._episode.step_stacked(self.by_player(policies[0].T))
+        return [losses.reshape(len(losses), -1).T]
 
 
-def _play_block(episode: Episode, seats: Sequence[_Seat], t: int, count: int) -> None:
+def _play_block(episode: Episode, seats: Sequence[Seat], t: int, count: int) -> None:
     """Play rounds t + 1 … t + count and check the policies, a block at a time since that is cheaper."""
     k = 0
     draws = any(seat.draws_actions for seat in seats)
@@ -187,113 +335,3 @@ def _play_block(episode: Episode, seats: Sequence[_Seat], t: int, count: int) ->
         raise
     for seat in seats:
         seat.check(t, count)
-
-
-class _Seat:
-    """An agent at its seat: asks it, shows it losses, and keeps a block of rounds of its play."""
-
-    def __init__(
-        self,
-        agent: AgentLike,
-        player: int,
-        num_actions: int,
-        num_runs: int,
-        block_rounds: int,
-        layers: Sequence[Feedback],
-        seeds: RunSeeds,
-    ) -> None:
-        self.agent = agent
-        self.player = player
-        self.policies = np.empty((block_rounds, num_actions, num_runs))
-        self.losses = np.empty_like(self.policies)
-        # Views made once: making them every round is a tenth of the cost of a single run.
-        self._policy_rows = [row.T for row in self.policies]
-        self._loss_rows = [row.T for row in self.losses]
-        self.policy_sum = np.zeros((num_actions, num_runs))
-        self.play_loss = metrics.PlayLossSum(num_actions, num_runs)
-        self._shape = (num_runs, num_actions)
-        self._channels = None
-        if layers:
-            self._channels = Channels(layers, num_actions, agent=agent, seeds=seeds, player=player)
-        self.draws_actions = any(layer.draws_actions for layer in layers)
-        if self.draws_actions:
-            self.actions = np.empty_like(self.policies)
-            self.action_sum = np.zeros_like(self.policy_sum)
-            self.realised_play_loss = metrics.PlayLossSum(num_actions, num_runs)
-
-    @property
-    def outstanding(self) -> int:
-        """How many rounds' losses the agent has not been shown yet."""
-        return 0 if self._channels is None else self._channels.outstanding
-
-    def reset(self, horizon: int | None, rng: np.random.Generator) -> None:
-        num_runs, num_actions = self._shape
-        self.agent.reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
-
-    def show_starting_losses(self, rngs: Sequence[np.random.Generator], scale: float) -> None:
-        """Round 0: the agent acts to no effect and is shown random losses."""
-        self.agent.act()
-        losses = np.stack([scale * rng.standard_normal(self._shape[1]) for rng in rngs], axis=1)
-        self.agent.observe(losses.T)
-
-    def act(self, k: int, t: int) -> FloatArray:
-        """The agent's policies in round t + k + 1, kept as row k of the block."""
-        policies = np.asarray(self.agent.act())
-        if policies.shape != self._shape:
-            raise PolicyError(
-                f"{self._name} returned policies of shape {policies.shape} in round {t + k + 1}: "
-                f"(num_runs, num_actions) is {self._shape}"
-            )
-        row = self._policy_rows[k]
-        row[...] = policies
-        return row
-
-    def play(self, k: int) -> FloatArray:
-        """What is played in row k of the block: the policies, or the actions drawn from them."""
-        if not self.draws_actions or self._channels is None:
-            return self.policies[k].T
-        self.actions[k] = self._channels.play(self.policies[k])
-        return self.actions[k].T
-
-    def observe(self, k: int, losses: FloatArray) -> None:
-        """Keep the world's losses as row k of the block, and show the agent what arrives."""
-        self._loss_rows[k][...] = losses
-        if self._channels is None:
-            self.agent.observe(losses)
-        else:
-            for shown in self._channels.show(self.losses[k]):
-                self.agent.observe(shown.T)
-
-    def add(self, count: int) -> None:
-        """Sum up the block's first `count` rounds."""
-        self.play_loss.add(self.policies[:count], self.losses[:count])
-        self.policy_sum += self.policies[:count].sum(0)
-        if self.draws_actions:
-            self.realised_play_loss.add(self.actions[:count], self.losses[:count])
-            self.action_sum += self.actions[:count].sum(0)
-
-    def check(self, t: int, count: int) -> None:
-        """Check the block's first `count` rounds.
-
-        Raises:
-            PolicyError: for the first policy that is off the simplex.
-            FloatingPointError: for the first losses of the world that are not finite.
-        """
-        for k, run in np.argwhere(metrics.off_simplex(self.policies[:count], axis=1)):
-            policy = self.policies[k, :, run]
-            raise PolicyError(
-                f"{self._name} played off the simplex in round {t + k + 1}, row {run}: "
-                f"{np.array2string(policy, threshold=8)} (sum {policy.sum():.9g}, minimum {policy.min():.3g}"
-                "); rows must be finite, not negative and sum to 1 within 1e-6"
-            )
-        # One sum is cheaper than a test of every entry, and not finite if an entry is not.
-        if not np.isfinite(self.losses[:count].sum()):
-            for k, run in np.argwhere(np.logical_not(np.isfinite(self.losses[:count]).all(1))):
-                raise FloatingPointError(
-                    f"the world's losses for player {self.player} are not finite in round {t + k + 1}, "
-                    f"row {run}: {self.losses[k, :, run]}"
-                )
-
-    @property
-    def _name(self) -> str:
-        return f"{self.agent!r} (player {self.player})"

@@ -20,7 +20,7 @@ players, and its `ce_dist` is the full-swap gap.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -69,12 +69,12 @@ def internal_regret(play_loss: FloatArray) -> FloatArray:
 
     Stoltz and Lugosi, "Internal Regret in On-Line Portfolio Selection", Machine Learning 2005.
     """
-    return _pairwise(play_loss).max((-2, -1))
+    return _savings(play_loss).max(-1)
 
 
-def _pairwise(play_loss: FloatArray) -> FloatArray:
-    """M[i, i] − M[i, j]: what moving all of i to j would have saved."""
-    return np.diagonal(play_loss, axis1=-2, axis2=-1)[..., None] - play_loss
+def _savings(play_loss: FloatArray) -> FloatArray:
+    """M[i, i] − min_j M[i, j]: what moving i to its best j would have saved; (..., d, d) → (..., d)."""
+    return np.diagonal(play_loss, axis1=-2, axis2=-1) - play_loss.min(-1)
 
 
 REGRETS = {"external": external_regret, "swap": swap_regret, "internal": internal_regret}
@@ -213,31 +213,37 @@ class EquilibriumGaps:
     """The CCE gap, the pairwise CE gap and the full-swap CE gap of joint play, every player's.
 
     Attributes:
-        play_losses: one array (num_runs, num_actions, num_actions) a player: its play–loss matrix,
-            divided by the number of rounds.
+        play_losses: one array (num_runs, num_actions, num_actions) a player: its play–loss matrix.
+        num_rounds: what play–loss matrices are divided by for losses a round.
     """
 
     play_losses: tuple[FloatArray, ...]
+    num_rounds: int = 1
 
     @cached_property
     def cce(self) -> CoarseGap:
         """The gap to a coarse correlated equilibrium; may be negative."""
         deviations = [m.sum(-2).argmin(-1) for m in self.play_losses]
-        return CoarseGap(np.stack([external_regret(m) for m in self.play_losses]), np.stack(deviations))
+        return CoarseGap(self._per_round(external_regret), np.stack(deviations))
 
     @cached_property
     def ce(self) -> PairwiseGap:
         """The pairwise gap to a correlated equilibrium; never negative."""
-        gains = [_pairwise(m) for m in self.play_losses]
-        best = [gain.reshape(*gain.shape[:-2], -1).argmax(-1) for gain in gains]
-        deviations = [np.stack(np.divmod(b, g.shape[-1]), -1) for b, g in zip(best, gains, strict=True)]
-        return PairwiseGap(np.stack([gain.max((-2, -1)) for gain in gains]), np.stack(deviations))
+        deviations = []
+        for m in self.play_losses:
+            source = _savings(m).argmax(-1)
+            row = np.take_along_axis(m, source[..., None, None], -2)[..., 0, :]
+            deviations.append(np.stack([source, row.argmin(-1)], -1))
+        return PairwiseGap(self._per_round(internal_regret), np.stack(deviations))
 
     @cached_property
     def swap(self) -> SwapGap:
         """The full-swap gap to a correlated equilibrium; at least the other two."""
         deviations = tuple(m.argmin(-1) for m in self.play_losses)
-        return SwapGap(np.stack([swap_regret(m) for m in self.play_losses]), deviations)
+        return SwapGap(self._per_round(swap_regret), deviations)
+
+    def _per_round(self, regret: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        return np.stack([regret(m) for m in self.play_losses]) / self.num_rounds
 
 
 def equilibrium_gaps(game: NormalFormGame, joint: npt.ArrayLike) -> EquilibriumGaps:
@@ -297,6 +303,9 @@ def log_spaced_rounds(horizon: int, per_decade: int = 3) -> list[int]:
     return sorted({t for t in rounds if t <= horizon} | {horizon})
 
 
+_PRODUCT_CELLS = 1 << 17
+
+
 class PlayLossSum:
     """Running play–loss matrices of one player, M += Σ_k π_k ℓ_kᵀ over blocks of rounds.
 
@@ -308,6 +317,8 @@ class PlayLossSum:
         self._runs_last = num_actions <= 12 and num_runs > 8
         runs, square = (num_runs,), (num_actions, num_actions)
         self._total = np.zeros(square + runs if self._runs_last else runs + square)
+        few = max(_PRODUCT_CELLS // num_actions**2, 1)
+        self._product = np.empty((0 if self._runs_last else min(few, num_runs), *square))
 
     def add(self, policies: FloatArray, losses: FloatArray) -> None:
         """Add a block of rounds; both arrays (rounds, num_actions, num_runs)."""
@@ -315,9 +326,16 @@ class PlayLossSum:
             for i, row in enumerate(self._total):
                 row += np.einsum("tr,tjr->jr", policies[:, i], losses)
         else:
-            by_run = np.ascontiguousarray(policies.transpose(2, 1, 0))
-            self._total += by_run @ np.ascontiguousarray(losses.transpose(2, 0, 1))
+            # A few runs at once, into the same array, so that little memory is needed beside the sums.
+            few = len(self._product)
+            for first in range(0, len(self._total), few):
+                runs = slice(first, first + few)
+                by_run = np.ascontiguousarray(policies[..., runs].transpose(2, 1, 0))
+                product = self._product[: len(by_run)]
+                np.matmul(by_run, np.ascontiguousarray(losses[..., runs].transpose(2, 0, 1)), out=product)
+                self._total[runs] += product
 
-    def value(self) -> FloatArray:
-        """A copy of M, shape (num_runs, num_actions, num_actions)."""
-        return (self._total.transpose(2, 0, 1) if self._runs_last else self._total).copy()
+    def value(self, *, copy: bool = True) -> FloatArray:
+        """M, shape (num_runs, num_actions, num_actions); without a copy, `add` changes it."""
+        total = self._total.transpose(2, 0, 1) if self._runs_last else self._total
+        return total.copy() if copy else total

@@ -27,6 +27,8 @@ class Play:
         losses: likewise.
         realised: where actions were drawn (bandit feedback), the same play with the drawn actions
             in place of the policies: regrets and gaps of what was in fact played. Else None.
+        outcomes: where they were asked for, the game's own outcomes (potential, revenue, …), expected and
+            averaged over the rounds: arrays (num_runs,) by name.
         outstanding: how many rounds' losses every player has not been shown yet (delayed feedback).
         earlier: the play up to each earlier round asked for, by round.
     """
@@ -38,6 +40,7 @@ class Play:
     policies: tuple[FloatArray, ...] | None = None
     losses: tuple[FloatArray, ...] | None = None
     realised: Play | None = None
+    outcomes: dict[str, FloatArray] = field(default_factory=dict)
     outstanding: tuple[int, ...] = ()
     earlier: dict[int, Play] = field(default_factory=dict)
     _episode: Episode | None = field(default=None, repr=False)
@@ -100,7 +103,11 @@ class Play:
 
     @cached_property
     def _gaps(self) -> metrics.EquilibriumGaps:
-        return metrics.EquilibriumGaps(tuple(m / self.t for m in self.play_losses))
+        return metrics.EquilibriumGaps(self.play_losses, self.t)
+
+    def social_cost(self) -> FloatArray:
+        """The sum of the players' losses a round, Σ_n tr M_n / T, shape (num_runs,)."""
+        return np.sum([np.trace(m, axis1=-2, axis2=-1) for m in self.play_losses], axis=0) / self.t
 
     def nash_conv(self) -> FloatArray:
         """NashConv of the average policies, Σ_n max_a [u_n(a, π̄_{−n}) − u_n(π̄)], shape (num_runs,).

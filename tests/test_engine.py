@@ -262,7 +262,7 @@ def test_bad_settings(settings, error, message):
 
 def test_seats():
     with pytest.raises(ValueError, match="2 players, got 1 agents"):
-        simulate(games.shapley(), Hedge(), horizon=5)
+        simulate(games.shapley(), [Hedge()], horizon=5)
     agent = Hedge()
     with pytest.raises(ValueError, match="same agent object"):
         simulate(games.shapley(), [agent, agent], horizon=5)
