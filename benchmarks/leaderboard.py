@@ -242,7 +242,7 @@ class _Results:
         values = self.values(agent, metric)
         if not self.unit:
             return np.zeros(len(values))
-        return values * (1 if metric.endswith("regret") else self.horizon) / self.unit
+        return values * (1 if "regret" in metric else self.horizon) / self.unit
 
     def table(self, metric: str | None) -> TaskTable:
         """The agents, best first; those without a score last."""

@@ -24,11 +24,13 @@ import msgspec
 import numpy as np
 
 from regret_envs import metrics
-from regret_envs.agents import Agent, registry
+from regret_envs.agents import Agent, Optimiser, registry
+from regret_envs.agents.optimiser import best_plan
 from regret_envs.benchmarks.results import Cells, Row
-from regret_envs.benchmarks.tasks import METRICS, Task, make_world
-from regret_envs.engine import simulate
-from regret_envs.games import Game
+from regret_envs.benchmarks.tasks import METRICS, RECORDED_METRICS, Task, make_feedback, make_world
+from regret_envs.engine import Recorded, simulate
+from regret_envs.feedback import Feedback, unfit
+from regret_envs.games import Game, NormalFormGame
 from regret_envs.worlds import FloatArray, World
 
 BLOCK_RUNS = 64
@@ -66,6 +68,10 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """Hash of what is measured: the task, its data, the agent and its source."""
         task = msgspec.to_builtins(self.task)
         del task["summary"]
+        # Left out where they say nothing, so that the keys of tasks without them stay what they were.
+        for later in ("feedback", "optimiser"):
+            if not task[later]:
+                del task[later]
         return _digest([KEY_VERSION, task, self.data, self.agent, self.source])
 
     @cached_property
@@ -134,14 +140,22 @@ def measure(cell: Cell) -> list[Row]:
     not play such problems a single "n/a" row with the reason; nothing an agent does raises here.
     """
     try:
-        world = make_world(cell.task)
+        task = cell.task
+        world = make_world(task)
         seats = world.seats(_num_seats(world))
         agents = [registry.make(cell.agent) for _ in seats]
-        for agent, d in zip(agents, seats, strict=True):
-            reason = agent.unsupported(d, horizon=cell.task.horizon)
+        layers = make_feedback(task)
+        # Where there is an optimiser, it has seat 0.
+        for agent, d in list(zip(agents, seats, strict=True))[task.optimiser :]:
+            reason = unfit(agent, layers) or agent.unsupported(d, horizon=task.horizon)
             if reason is not None:
                 return [_row(cell, status="n/a", message=reason)]
-        measured = _play(cell, world, agents)
+        if task.optimiser:
+            if not isinstance(world, NormalFormGame):
+                raise TypeError(f"an optimiser plays a game of two players, and {world!r} is none")
+            plan, _ = best_plan(world, registry.make(cell.agent), horizon=task.horizon)
+            agents[0] = Optimiser([plan])
+        measured = _play(cell, world, agents, layers)
     except Exception as error:
         first = cell.block * BLOCK_RUNS
         error.add_note(
@@ -166,9 +180,14 @@ def _num_seats(world: World) -> int:
     return world.num_players if isinstance(world, Game) else 1
 
 
-def _play(cell: Cell, world: World, agents: Sequence[Agent]) -> list[tuple[str, int, FloatArray]]:
+def _play(
+    cell: Cell, world: World, agents: Sequence[Agent], layers: Sequence[Feedback]
+) -> list[tuple[str, int, FloatArray]]:
     """(metric, round, one value a run) of every metric at logarithmically spaced rounds."""
     rounds = metrics.log_spaced_rounds(cell.task.horizon)
+    record: tuple[Recorded, ...] = ("policies", "losses")
+    if RECORDED_METRICS.isdisjoint(cell.task.metrics):
+        record = ()
     # What overflows or is not a number is caught, and named, by the checks of what comes out.
     with np.errstate(all="ignore"):
         play = simulate(
@@ -179,7 +198,9 @@ def _play(cell: Cell, world: World, agents: Sequence[Agent]) -> list[tuple[str, 
             seed=cell.seed,
             first_run=cell.block * BLOCK_RUNS,
             starting_loss_scale=cell.task.starting_loss_scale,
+            feedback=layers,
             rounds=rounds,
+            record=record,
         )
         measured = [(name, t, METRICS[name](play.at(t))) for name in cell.task.metrics for t in rounds]
     for name, t, values in measured:

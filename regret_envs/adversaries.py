@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Literal, Protocol
 
 import numpy as np
 
+from regret_envs import games
+from regret_envs.games import Game, NormalFormGame
 from regret_envs.worlds import Episode, FloatArray, RunSeeds, World, at_least
 
 
@@ -63,9 +66,7 @@ class AdaptiveAdversary(World):
         Raises:
             ValueError: if there is another number of them.
         """
-        if num_agents != 1:
-            raise ValueError(f"{self!r} plays against exactly one agent, got {num_agents}")
-        return (self.num_actions,)
+        return _one_agent(self, num_agents)
 
     def start(self, *, num_agents: int, horizon: int, seeds: RunSeeds) -> AdaptiveEpisode:
         """Begin an episode; λ is set by the horizon."""
@@ -130,3 +131,86 @@ def _split(weights: FloatArray) -> FloatArray:
         np.put_along_axis(signs, action[None], sign[None], axis=0)
         balance += sign * weight
     return signs
+
+
+@dataclass(frozen=True)
+class BestResponse(World):
+    """The other player of a game, which sees the round's policy and best-responds to it.
+
+    In a zero-sum game every round costs the agent at least the value, and one that plays pure actions its
+    worst: in matching pennies follow the leader (fictitious play) loses every round, and its regret is
+    linear. Ties go to the lowest index; nothing is random.
+
+    Args:
+        game: a game of two players, or the name of one, as in `games.make`.
+        player: the agent's seat.
+
+    Raises:
+        ValueError: if there is no such game or seat, or not two players; an unknown name lists the near ones.
+    """
+
+    game: NormalFormGame | str = "matching_pennies"
+    _: KW_ONLY
+    player: Literal[0, 1] = 0
+
+    def __post_init__(self) -> None:
+        if self.player not in (0, 1):
+            raise ValueError(f"player must be 0 or 1, got {self.player!r}")
+        if not isinstance(self._game, NormalFormGame) or self._game.num_players != 2:
+            raise ValueError(f"game must be one game of two players, got {self._game!r}")
+
+    @cached_property
+    def _game(self) -> Game:
+        return games.make(self.game) if isinstance(self.game, str) else self.game
+
+    @property
+    def num_actions(self) -> int:
+        """The actions of the agent."""
+        return self._game.num_actions[self.player]
+
+    @property
+    def loss_scale(self) -> float:
+        """The game's."""
+        return self._game.loss_scale
+
+    def seats(self, num_agents: int) -> tuple[int]:
+        """One agent.
+
+        Raises:
+            ValueError: if there is another number of them.
+        """
+        return _one_agent(self, num_agents)
+
+    def start(self, *, num_agents: int, horizon: int, seeds: RunSeeds) -> BestResponseEpisode:
+        """Begin an episode."""
+        self.seats(num_agents)
+        assert isinstance(self._game, NormalFormGame)
+        own, other = self._game.losses[self.player], self._game.losses[1 - self.player]
+        return BestResponseEpisode(*((own, other) if self.player == 0 else (own.T, other.T)))
+
+
+class BestResponseEpisode(Episode):
+    """The losses of the agent and of its opponent, (num_actions, the opponent's actions) both."""
+
+    answers_actions = False
+
+    def __init__(self, losses: FloatArray, opponent: FloatArray) -> None:
+        self._losses = losses
+        self._opponent = opponent
+
+    def step(self, policies: Sequence[FloatArray]) -> list[FloatArray]:
+        """The losses against the best response."""
+        expected = self._opponent.T @ policies[0].T
+        response = (expected <= expected.min(0) + _TIE).argmax(0)
+        return [self._losses[:, response].T]
+
+
+class _Sized(Protocol):
+    @property
+    def num_actions(self) -> int: ...
+
+
+def _one_agent(world: _Sized, num_agents: int) -> tuple[int]:
+    if num_agents != 1:
+        raise ValueError(f"{world!r} plays against exactly one agent, got {num_agents}")
+    return (world.num_actions,)

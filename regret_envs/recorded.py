@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from regret_envs.registry import lookup, near_matches
-from regret_envs.worlds import FloatArray, RunSeeds, Stream, StreamEpisode, at_least
+from regret_envs.worlds import FloatArray, IntArray, RunSeeds, Stream, StreamEpisode, at_least
 
 
 class Recorded(Stream):
@@ -33,6 +33,9 @@ class Recorded(Stream):
             **divided** by it, so the stream's own `loss_scale` is 1.
         window: None: every run plays the sequence from its first round. n: run r plays the r-th full
             window of n rounds; what is left at the end is not played.
+        block_length: None: the rounds come as they were recorded. n: every run plays the blocks of n rounds
+            (the last one may be shorter) in an order of its own, drawn at random: what lies within n
+            rounds of each other stays, what is further apart is lost.
         key: which array of an `.npz` file that holds several.
         name: shown by `repr` and in errors; the file's name by default.
 
@@ -43,7 +46,8 @@ class Recorded(Stream):
     Raises:
         ValueError: if the file's format is unknown or its content unreadable, the losses are not a
             table of at least one row, or a cell is missing, text or not finite (the message names row
-            and column); if `loss_scale` is not positive, or `window` below 1 or longer than the sequence.
+            and column); if `loss_scale` is not positive, or `window` or `block_length` below 1 or
+            longer than the sequence, or both are given.
         UnknownNameError: if there is no array `key`; lists the near matches.
         FileNotFoundError: if there is no such file.
         ImportError: if the format needs an extra that is not installed; names it.
@@ -55,6 +59,7 @@ class Recorded(Stream):
         *,
         loss_scale: float = 1.0,
         window: int | None = None,
+        block_length: int | None = None,
         key: str | None = None,
         name: str | None = None,
     ) -> None:
@@ -74,7 +79,12 @@ class Recorded(Stream):
         num_rounds, self.num_actions = losses.shape
         if window is not None and at_least("window", window, 1) > num_rounds:
             raise ValueError(f"{self.name} holds {num_rounds} rounds, less than one window of {window}")
+        if block_length is not None and at_least("block_length", block_length, 1) > num_rounds:
+            raise ValueError(f"{self.name} holds {num_rounds} rounds, less than one block of {block_length}")
+        if window is not None and block_length is not None:
+            raise ValueError("window and block_length exclude each other: give one of them")
         self.window = window
+        self.block_length = block_length
         self.num_windows = 1 if window is None else num_rounds // window
         self._divisor = loss_scale
 
@@ -109,18 +119,25 @@ class Recorded(Stream):
             )
         return super().start(num_agents=num_agents, horizon=horizon, seeds=seeds)
 
-    def start_run(self, rng: np.random.Generator, *, run: int, horizon: int) -> int:
-        """The row where the run begins."""
-        return 0 if self.window is None else run * self.window
+    def start_run(self, rng: np.random.Generator, *, run: int, horizon: int) -> int | IntArray:
+        """The row where the run begins, or the rows that it plays."""
+        if self.block_length is None:
+            return 0 if self.window is None else run * self.window
+        rows = np.arange(len(self.losses))
+        blocks = np.split(rows, rows[self.block_length :: self.block_length])
+        return np.concatenate([blocks[k] for k in rng.permutation(len(blocks))])
 
-    def draw(self, rng: np.random.Generator, state: int, t: int, num_rounds: int) -> FloatArray:
-        """The next rows; nothing is random."""
+    def draw(self, rng: np.random.Generator, state: int | IntArray, t: int, num_rounds: int) -> FloatArray:
+        """The next rows."""
+        if isinstance(state, np.ndarray):
+            return self.losses[state[t : t + num_rounds]]
         return self.losses[state + t : state + t + num_rounds]
 
     def __repr__(self) -> str:
         shape = f"{len(self.losses)} rounds × {self.num_actions} actions"
         window = "" if self.window is None else f", window={self.window}"
-        return f"<{self.name}, {shape}, loss_scale={self._divisor:g}{window}>"
+        block = "" if self.block_length is None else f", block_length={self.block_length}"
+        return f"<{self.name}, {shape}, loss_scale={self._divisor:g}{window}{block}>"
 
 
 MARKETS: dict[str, str] = {
@@ -129,7 +146,9 @@ MARKETS: dict[str, str] = {
 }
 
 
-def prices(market: str, *, loss_scale: float = 1.0, window: int | None = None) -> Recorded:
+def prices(
+    market: str, *, loss_scale: float = 1.0, window: int | None = None, block_length: int | None = None
+) -> Recorded:
     """Daily losses −log x_t(i) of holding stock i, where x_t(i) is the day's price relative.
 
     The sets that online portfolio selection is tested on since Cover, "Universal Portfolios", 1991;
@@ -140,6 +159,7 @@ def prices(market: str, *, loss_scale: float = 1.0, window: int | None = None) -
         market: "nyse_o" or "djia", see `MARKETS`.
         loss_scale: divides the losses.
         window: as in `Recorded`; NYSE(O) has 22 full windows of 250 rounds.
+        block_length: as in `Recorded`.
 
     Raises:
         UnknownNameError: if there is no such market; lists the near matches.
@@ -149,7 +169,9 @@ def prices(market: str, *, loss_scale: float = 1.0, window: int | None = None) -
     file = resources.files("regret_envs").joinpath("data", "price_relatives.npz")
     with file.open("rb") as opened, np.load(opened) as arrays:
         relatives = arrays[market].astype(np.float64)
-    return Recorded(-np.log(relatives), loss_scale=loss_scale, window=window, name=market)
+    return Recorded(
+        -np.log(relatives), loss_scale=loss_scale, window=window, block_length=block_length, name=market
+    )
 
 
 def _read(path: Path, key: str | None) -> FloatArray:

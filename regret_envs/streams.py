@@ -1,7 +1,8 @@
 """Losses that do not come from a game: the laws of experts problems, and the registry of them all.
 
 The laws here ignore the agents. Those that react to them are in `regret_envs.adversaries`, those
-that were recorded in `regret_envs.recorded`; `make` knows all three by name.
+that were recorded in `regret_envs.recorded`, more whose law changes in `regret_envs.shifting`; `make`
+knows them all by name.
 """
 
 from __future__ import annotations
@@ -12,9 +13,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from regret_envs.adversaries import AdaptiveAdversary
+from regret_envs.adversaries import AdaptiveAdversary, BestResponse
 from regret_envs.recorded import Recorded, prices
 from regret_envs.registry import lookup
+from regret_envs.shifting import (
+    PiecewiseStationary,
+    Seasonal,
+    StochasticallyConstrained,
+    SwapLowerBound,
+    check_probabilities,
+)
 from regret_envs.worlds import FloatArray, Stream, World, at_least, non_negative
 
 __all__ = [
@@ -24,9 +32,13 @@ __all__ = [
     "BiasedGaussian",
     "DriftingMean",
     "Gaussian",
+    "PiecewiseStationary",
     "Rademacher",
     "Recorded",
+    "Seasonal",
+    "StochasticallyConstrained",
     "Stream",
+    "SwapLowerBound",
     "SwitchingBest",
     "make",
     "prices",
@@ -178,7 +190,7 @@ class Bernoulli(Stream):
 
     def __post_init__(self) -> None:
         at_least("num_actions", self.num_actions, 1)
-        _check_probabilities(self.mean, self.gap)
+        check_probabilities(self.mean, self.gap)
 
     @property
     def loss_scale(self) -> float:
@@ -229,7 +241,7 @@ class SwitchingBest(Stream):
     def __post_init__(self) -> None:
         at_least("num_actions", self.num_actions, 1)
         at_least("phase_length", self.phase_length, 1)
-        _check_probabilities(self.mean, self.gap)
+        check_probabilities(self.mean, self.gap)
 
     @property
     def loss_scale(self) -> float:
@@ -310,11 +322,6 @@ class Alternating(Stream):
         return np.eye(self.num_actions)[np.arange(t, t + num_rounds) % self.num_actions]
 
 
-def _check_probabilities(mean: float, gap: float) -> None:
-    if not 0 <= mean - gap <= mean <= 1:
-        raise ValueError(f"mean and mean − gap must be probabilities, gap ≥ 0; got mean {mean}, gap {gap}")
-
-
 STREAMS: dict[str, Callable[..., World]] = {
     "gaussian": Gaussian,
     "biased_gaussian": BiasedGaussian,
@@ -323,7 +330,12 @@ STREAMS: dict[str, Callable[..., World]] = {
     "switching": SwitchingBest,
     "rademacher": Rademacher,
     "alternating": Alternating,
+    "piecewise": PiecewiseStationary,
+    "seasonal": Seasonal,
+    "constrained": StochasticallyConstrained,
+    "swap_lower_bound": SwapLowerBound,
     "adaptive": AdaptiveAdversary,
+    "best_response": BestResponse,
     "recorded": Recorded,
     "prices": prices,
 }
