@@ -12,7 +12,7 @@ import click
 from regret_envs.benchmarks.reproduce.command import reproduce
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from regret_envs.benchmarks.results import Row
     from regret_envs.benchmarks.runner import Cell
@@ -168,26 +168,34 @@ _FORMATS = ("table", "json", "csv", "md")
 @main.command()
 @click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
 @click.option("--metric", help="What ranks the agents.  [default: each task's first]")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "json", "csv", "md"]),
-    default="table",
-    show_default=True,
-)
+@click.option("--by", type=click.Choice(["task", "score"]), help="Tables a task alone, or scores alone.")
+@click.option("--columns", help="Metrics and columns of the scores, comma-separated.  [default: what fits]")
+@click.option("--format", "format_", type=click.Choice(_FORMATS), default="table", show_default=True)
 @_results
-def leaderboard(suite: str | None, metric: str | None, format_: str, results: Path) -> None:
+def leaderboard(
+    suite: str | None, metric: str | None, by: str | None, columns: str | None, format_: str, results: Path
+) -> None:
     """Show what the results come to: mean ± standard error a task, and the scores over all."""
-    from regret_envs.benchmarks.results import ResultsError, read
+    from regret_envs.benchmarks.tables import SCORE_COLUMNS
     from regret_envs.benchmarks.tasks import METRICS
     from regret_envs.registry import UnknownNameError, lookup
 
     tasks = [task.id for task in _chosen_tasks(suite)] if suite else None
-    if metric is not None:
-        try:
-            lookup("metric", metric, dict.fromkeys(METRICS))
-        except UnknownNameError as error:
-            raise _Usage(str(error)) from None
+    named = [name.strip() for name in columns.split(",")] if columns else []
+    try:
+        if metric is not None:
+            lookup("metric", metric, METRICS)
+        for name in named:
+            lookup("column", name, {**METRICS, **SCORE_COLUMNS})
+    except UnknownNameError as error:
+        raise _Usage(str(error)) from None
+    _show_leaderboard(_read(results), tasks, None, metric, format_, [], by, named)
+
+
+def _read(results: Path) -> list[Row]:
+    """The rows of a file that has some."""
+    from regret_envs.benchmarks.results import ResultsError, read
+
     try:
         contents = read(results)
     except (ResultsError, OSError) as error:
@@ -196,7 +204,7 @@ def leaderboard(suite: str | None, metric: str | None, format_: str, results: Pa
         _say(f"{results} ends in an unfinished line, from a run that was killed: it is left out")
     if not contents.rows:
         raise click.ClickException(f"there are no results in {results}: regret-envs run makes some")
-    _show_leaderboard(contents.rows, tasks, None, metric, format_, [])
+    return contents.rows
 
 
 def _chosen_tasks(names: str) -> list[Task]:
@@ -241,22 +249,30 @@ def _show_leaderboard(
     metric: str | None,
     format_: str,
     notes: list[str],
+    by: str | None = None,
+    columns: Sequence[str] = (),
 ) -> None:
     import msgspec
 
     from regret_envs.benchmarks import tables
     from regret_envs.benchmarks.leaderboard import leaderboard
 
-    board = leaderboard(rows, metric=metric, tasks=tasks, agents=agents)
-    board = msgspec.structs.replace(board, notes=[*board.notes, *notes])
+    iqm = format_ in ("json", "csv") or any(name.startswith("iqm") for name in columns)
+    board = leaderboard(rows, metric=metric, tasks=tasks, agents=agents, iqm=iqm)
+    board = msgspec.structs.replace(
+        board,
+        tasks=board.tasks if by != "score" else [],
+        overall=board.overall if by != "task" else [],
+        notes=[*board.notes, *notes],
+    )
     if format_ == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(board), indent=2).decode())
     elif format_ == "csv":
         click.echo(tables.leaderboard_csv(board), nl=False)
     elif format_ == "md":
-        click.echo(tables.markdown(tables.leaderboard_tables(board)), nl=False)
+        click.echo(tables.markdown(tables.leaderboard_tables(board, columns)), nl=False)
     else:
-        tables.show(tables.leaderboard_tables(board))
+        tables.show(tables.leaderboard_tables(board, columns))
 
 
 def _reason(row: Row) -> str:

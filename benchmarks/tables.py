@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from regret_envs.benchmarks.leaderboard import Estimate, Leaderboard, ScoreTable, TaskTable
+from regret_envs.benchmarks.leaderboard import Entry, Estimate, Leaderboard, Score, ScoreTable, TaskTable
 
 WIDTH = 80
 _AGENT_WIDTH = 24
@@ -99,46 +99,76 @@ def mean_and_error(e: Estimate) -> str:
     return f"{e.mean:.{decimals}f} ± {e.standard_error:.{decimals}f}"
 
 
-def leaderboard_tables(board: Leaderboard) -> list[Table]:
-    """A table a task and, last, the scores over tasks with the notes below."""
-    tables = [*map(_task_table, board.tasks), *map(_score_table, board.overall)]
-    return [*tables[:-1], replace(tables[-1], note="\n".join([_SCORE_NOTE, *board.notes]))]
+SCORE_COLUMNS: dict[str, Callable[[Score], str]] = {
+    "score": lambda s: "–" if s.score is None else f"{s.score:.4f}",
+    "interval": lambda s: "–" if s.low is None else f"[{s.low:.4f}, {s.high:.4f}]",
+    "iqm": lambda s: "–" if s.iqm is None else f"{s.iqm.estimate:.4f}",
+    "iqm_interval": lambda s: (
+        "–" if s.iqm is None or s.low is None else f"[{s.iqm.low:.4f}, {s.iqm.high:.4f}]"
+    ),
+    "runs": lambda s: str(s.num_runs),
+    "n/a": lambda s: str(s.not_applicable),
+    "failed": lambda s: str(s.failed),
+}
+"""What the table of scores can show, by name."""
+
+_DEFAULT_COLUMNS = ("score", "interval", "n/a", "failed")
+_HEADS = {"interval": "95 % interval", "iqm_interval": "95 % of iqm"}
 
 
-def _task_table(task: TaskTable) -> Table:
-    """As many metrics as fit beside the agents, at least the first."""
+def leaderboard_tables(board: Leaderboard, columns: Sequence[str] = ()) -> list[Table]:
+    """A table a task and, last, the scores over tasks with the notes below.
+
+    Args:
+        board: the leaderboard.
+        columns: metrics to show of the tasks and `SCORE_COLUMNS` of the scores; none of a kind: as
+            many metrics as fit in 80 columns, and score, interval, n/a and failed.
+    """
+    shown = [c for c in columns if c in SCORE_COLUMNS] or _DEFAULT_COLUMNS
+    metrics = [c for c in columns if c not in SCORE_COLUMNS]
+    tables = [_task_table(t, metrics) for t in board.tasks]
+    tables += [_score_table(t, shown) for t in board.overall]
+    if not tables:
+        return []
+    note = [*([_SCORE_NOTE] if board.overall else []), _RANK_NOTE, *board.notes]
+    return [*tables[:-1], replace(tables[-1], note="\n".join(note))]
+
+
+def _task_table(task: TaskTable, metrics: Sequence[str]) -> Table:
+    """The metrics, or as many as fit beside the agents, at least the first."""
+    columns = [m for m in metrics if m in task.metrics] or task.metrics
     texts = [
-        [mean_and_error(e.estimates[m]) if e.estimates else e.status for m in task.metrics]
-        for e in task.entries
+        [mean_and_error(e.estimates[m]) if e.estimates else e.status for m in columns] for e in task.entries
     ]
-    room = WIDTH - len("|  #  |") - min(max(len(e.agent) for e in task.entries), _AGENT_WIDTH) - len("  |")
+    room = WIDTH - len("|  #   |") - min(max(len(e.agent) for e in task.entries), _AGENT_WIDTH) - len("  |")
     shown = 0
-    for i, metric in enumerate(task.metrics):
+    for i, metric in enumerate(columns):
         room -= max(len(metric), *(len(row[i]) for row in texts)) + len("  |")
-        if i and room < 0:
+        if i and room < 0 and not metrics:
             break
         shown += 1
-    rows = [[str(e.rank or "–"), e.agent, *text[:shown]] for e, text in zip(task.entries, texts, strict=True)]
+    rows = [[_rank(e), e.agent, *text[:shown]] for e, text in zip(task.entries, texts, strict=True)]
     runs = sorted({e.num_runs for entry in task.entries for e in entry.estimates.values()})
     count = " or ".join(map(str, runs)) + (" run" if runs == [1] else " runs")
     return Table(
         f"{task.task} (version {task.version}): T = {task.horizon}, {count}",
-        ["#", "agent", *(m.replace("_", " ") for m in task.metrics[:shown])],
+        ["#", "agent", *(m.replace("_", " ") for m in columns[:shown])],
         rows,
         numbers=shown,
     )
 
 
-def _score_table(table: ScoreTable) -> Table:
+def _score_table(table: ScoreTable, columns: Sequence[str]) -> Table:
     name = table.metric.replace("_", " ")
-    rows = []
-    for s in table.scores:
-        score = "–" if s.score is None else f"{s.score:.4f}"
-        interval = "–" if s.low is None else f"[{s.low:.4f}, {s.high:.4f}]"
-        rows.append([str(s.rank or "–"), s.agent, score, interval, str(s.not_applicable), str(s.failed)])
+    rows = [[_rank(s), s.agent, *(SCORE_COLUMNS[c](s) for c in columns)] for s in table.scores]
     count = len(table.common_tasks)
-    columns = ["#", "agent", "score", "95 % interval", "n/a", "failed"]
-    return Table(f"{name}, {count} task{'s' * (count != 1)} in common", columns, rows, numbers=4)
+    heads = ["#", "agent", *(_HEADS.get(c, c) for c in columns)]
+    title = f"{name}, {count} task{'s' * (count != 1)} in common"
+    return Table(title, heads, rows, numbers=len(columns))
+
+
+def _rank(e: Entry | Score) -> str:
+    return "–" if e.rank is None else f"{e.rank}{' ~' * e.overlaps}"
 
 
 _SCORE_NOTE = (
@@ -147,37 +177,34 @@ _SCORE_NOTE = (
     "better than the best fixed choice in hindsight. The interval is a bootstrap over runs. n/a, failed: "
     "tasks that the agent does not play, or failed in."
 )
+_RANK_NOTE = (
+    "#: agents share a rank if a paired test on common runs cannot tell them apart (5 %, Holm's "
+    "correction); ~: the 95 % interval meets a neighbour's."
+)
+
+
+_CSV_COLUMNS = (
+    *("task", "version", "horizon", "rank", "overlaps", "agent", "status", "metric", "mean"),
+    *("standard_error", "runs", "low", "high", "iqm", "iqm_low", "iqm_high"),
+)
 
 
 def leaderboard_csv(board: Leaderboard) -> str:
     """One line a task, agent and metric, numbers whole; the scores with "all" for the task."""
     out = io.StringIO()
     write = csv.writer(out, lineterminator="\n").writerow
-    write(
-        [
-            "task",
-            "version",
-            "horizon",
-            "rank",
-            "agent",
-            "status",
-            "metric",
-            "mean",
-            "standard_error",
-            "runs",
-            "low",
-            "high",
-        ]
-    )
+    write(_CSV_COLUMNS)
     for task in board.tasks:
-        for entry in task.entries:
-            where = [task.task, task.version, task.horizon, entry.rank, entry.agent, entry.status]
-            for metric, e in entry.estimates.items():
-                write([*where, metric, e.mean, e.standard_error, e.num_runs, None, None])
-            if not entry.estimates:
-                write([*where, None, None, None, None, None, None])
+        for e in task.entries:
+            where = [task.task, task.version, task.horizon, e.rank, e.overlaps, e.agent, e.status]
+            for metric, x in e.estimates.items():
+                write([*where, metric, x.mean, x.standard_error, x.num_runs, *[None] * 5])
+            if not e.estimates:
+                write([*where, *[None] * 9])
     for table in board.overall:
         for s in table.scores:
-            where = ["all", None, None, s.rank, s.agent, "ok" if s.score is not None else "no score"]
-            write([*where, f"normalised {table.metric}", s.score, None, None, s.low, s.high])
+            status = "ok" if s.score is not None else "no score"
+            where = ["all", None, None, s.rank, s.overlaps, s.agent, status]
+            iqm = [None] * 3 if s.iqm is None else [s.iqm.estimate, s.iqm.low, s.iqm.high]
+            write([*where, f"normalised {table.metric}", s.score, None, s.num_runs, s.low, s.high, *iqm])
     return out.getvalue()

@@ -132,8 +132,12 @@ def test_run_and_leaderboard(folder):
     assert {t.metrics[0] for t in by_ce.tasks} == {"ce_gap"} and [o.metric for o in by_ce.overall] == [
         "ce_gap"
     ]
+    scores = invoke("leaderboard", "--by", "score", "--columns", "iqm,iqm_interval,runs").stdout
+    assert "| #   | agent" in scores and "iqm | 95 % of iqm" in " ".join(scores.split()) and "T =" not in scores
+    tasks = invoke("leaderboard", "--by", "task", "--columns", "nash_conv,swap_regret").stdout
+    assert "in common" not in tasks and "nash conv | swap regret" in " ".join(tasks.split())
     header = invoke("leaderboard", "--format", "csv").stdout.splitlines()[0]
-    assert header.startswith("task,version,horizon,rank,agent,status,metric,mean")
+    assert header.startswith("task,version,horizon,rank,overlaps,agent,status,metric,mean")
 
 
 @pytest.mark.parametrize("columns", ["80", "300"])
@@ -313,6 +317,7 @@ def test_an_extra_that_is_missing_is_a_line_and_no_error(folder, monkeypatch):
         (["leaderboard", "--metric", "swap"], "did you mean 'swap_gap' or 'swap_regret'"),
         (["leaderboard", "--suite", "smok"], "did you mean 'smoke'?"),
         (["leaderboard", "--format", "xml"], "--format"),
+        (["leaderboard", "--columns", "score,iqn"], "unknown column 'iqn': did you mean 'iqm'"),
         (["list", "agent"], "agents"),
     ],
 )
