@@ -133,7 +133,9 @@ def test_run_and_leaderboard(folder):
         "ce_gap"
     ]
     scores = invoke("leaderboard", "--by", "score", "--columns", "iqm,iqm_interval,runs").stdout
-    assert "| #   | agent" in scores and "iqm | 95 % of iqm" in " ".join(scores.split()) and "T =" not in scores
+    assert (
+        "| #   | agent" in scores and "iqm | 95 % of iqm" in " ".join(scores.split()) and "T =" not in scores
+    )
     tasks = invoke("leaderboard", "--by", "task", "--columns", "nash_conv,swap_regret").stdout
     assert "in common" not in tasks and "nash conv | swap regret" in " ".join(tasks.split())
     header = invoke("leaderboard", "--format", "csv").stdout.splitlines()[0]
