@@ -109,7 +109,7 @@ def parity_chain_set(num_tokens: int = 4, *, regularised: bool = True) -> Labell
 
 
 class OneLayerTransformer:
-    """The model of this module's head, with the gradient written out. Picklable.
+    """The model that is defined at the top of this module, with the gradient written out. Picklable.
 
     Args:
         max_length: the longest sequence that there are embeddings for.
