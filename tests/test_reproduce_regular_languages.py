@@ -1,6 +1,8 @@
 """The curves and pictures of a short run, and the whole reproduction cut short."""
 
 import csv
+import importlib
+import sys
 
 import numpy as np
 import pytest
@@ -10,8 +12,10 @@ from regret_envs.agents.one_layer_training import max_margin
 from regret_envs.agents.one_layer_transformer import parity_chain_set
 from regret_envs.benchmarks.cli import main
 from regret_envs.benchmarks.reproduce import regular_languages as reproduction
-from regret_envs.benchmarks.reproduce import regular_languages_figures as figures
 from regret_envs.benchmarks.reproduce import regular_languages_runs as runs
+from regret_envs.benchmarks.reproduce.checks import Options
+
+FIGURES = "regret_envs.benchmarks.reproduce.regular_languages_figures"
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +50,8 @@ def test_curves_are_what_they_say(short_run):
 
 
 def test_pictures(short_run, tmp_path):
+    pytest.importorskip("matplotlib")
+    figures = importlib.import_module(FIGURES)
     figures.draw_run(tmp_path / "run.png", "a run", runs.curves(short_run))
     losses = np.random.default_rng(0).uniform(0.1, 1, (2, 300))
     figures.draw_streams(
@@ -53,6 +59,18 @@ def test_pictures(short_run, tmp_path):
     )
     for name in ("run.png", "streams.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_matplotlib_the_curves_are_written_and_a_line_says_so(tmp_path, monkeypatch):
+    for name in ("matplotlib", "matplotlib.axes"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, FIGURES, raising=False)
+    monkeypatch.delattr(FIGURES, raising=False)
+    lines: list[str] = []
+    reproduction._write(Options(tmp_path, say=lines.append), {"run": {"t": np.array([1.0])}}, {})
+    assert (tmp_path / "run.csv").read_text() == "t\n1.0\n"
+    (line,) = lines
+    assert line.startswith("matplotlib") and 'nothing is drawn: pip install "regret-envs[plot]"' in line
 
 
 def test_spaced_steps_grow_by_a_factor():
@@ -67,6 +85,8 @@ def test_the_reproduction_cut_short(tmp_path, monkeypatch):
             monkeypatch.setattr(module, name, value)
     for name, value in (("_HEAD_STEPS", 100), ("_CHAIN_STEPS", 1_000), ("_ESCAPE_STEPS", 100)):
         monkeypatch.setattr(reproduction, name, value)
+    pytest.importorskip("matplotlib")
+    figures = importlib.import_module(FIGURES)
     for name in ("draw_run", "draw_streams"):
         monkeypatch.setattr(figures, name, lambda path, *data: path.touch())
     result = CliRunner().invoke(main, ["reproduce", "regular-languages", "--out", str(tmp_path)])
