@@ -1,19 +1,20 @@
 """The reproduction of in-context TD: exact rows hold, statistics are unbiased, pictures are drawn."""
 
-import dataclasses
+import sys
 
 import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("matplotlib")
 
 from regret_envs.agents.softmax_td import SoftmaxTransformer
 from regret_envs.agents.softmax_td_training import SoftmaxTDTraining
-from regret_envs.benchmarks.reproduce import in_context_td_figures as figures
+from regret_envs.benchmarks.reproduce import in_context_td
 from regret_envs.benchmarks.reproduce import in_context_td_theory as theory
 from regret_envs.benchmarks.reproduce import in_context_td_training as training
 from regret_envs.benchmarks.reproduce.checks import Options
+
+FIGURES = "regret_envs.benchmarks.reproduce.in_context_td_figures"
 
 
 def test_equivalences_and_layers_hold():
@@ -43,16 +44,39 @@ def test_what_training_reports_comes_from_its_transformers(tmp_path):
     )
     target, value, cosine, trained, built, _, zero, seconds = training.emergence(emerged)
     assert (target.ours, value.ours, cosine.ours, seconds.ours) == pytest.approx((0.95, -0.9, 1.0, 2.0))
-    assert emerged.trained()[0] == pytest.approx(built.ours) and trained.at_most == pytest.approx(
-        0.1 * zero.ours
-    )
+    assert emerged.trained()[0] == pytest.approx(built.ours)
+    assert trained.at_most == pytest.approx(0.1 * zero.ours)
     curves = training.layer_curves(emerged, Options(tmp_path))
     np.testing.assert_allclose(curves.trained[0], curves.constructed)
     assert curves.constructed[3] == pytest.approx(built.ours)
-    figures.draw_layers(tmp_path, [curves, dataclasses.replace(curves, discount=0.9)])
-    figures.draw_parameters(tmp_path, {"a": constructed, "b": scaled})
-    assert {p.name for p in tmp_path.iterdir()} == {
-        "in-context-td-layers-0.5.csv",
-        "in-context-td-layers.png",
-        "in-context-td-parameters.png",
-    }
+
+
+def emerged_with(discount):
+    trajectory = theory.sample(10, 20, discount=discount, features="random")
+    transformer = SoftmaxTransformer.construct(5, num_layers=10)
+    return training.Emerged(SoftmaxTDTraining(discount=discount), [transformer], [1.0], trajectory)
+
+
+CURVES = {name: np.ones(21) for name in ("25", "50", "100", "200", "400", "τ = 0")}
+FLOOR = theory.ErrorFloor([], CURVES, (25, 50, 100, 200, 400), np.ones((5, 3)))
+
+
+def test_all_three_figures_are_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    in_context_td._draw(Options(tmp_path), FLOOR, [emerged_with(0.5), emerged_with(0.9)])
+    pictures = sorted(tmp_path.glob("*.png"))
+    assert [p.name for p in pictures] == [f"in-context-td-{n}.png" for n in ("floor", "layers", "parameters")]
+    assert all(p.read_bytes().startswith(b"\x89PNG") for p in pictures)
+
+
+def test_without_matplotlib_the_curves_are_written_and_a_line_says_so(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for name in [name for name in sys.modules if name.startswith("matplotlib.")]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, FIGURES, raising=False)
+    monkeypatch.delattr(FIGURES, raising=False)
+    lines: list[str] = []
+    in_context_td._draw(Options(tmp_path, say=lines.append), FLOOR, [emerged_with(0.5)])
+    assert [p.name for p in tmp_path.iterdir()] == ["in-context-td-layers-0.5.csv"]
+    (line,) = lines
+    assert line.startswith("matplotlib") and 'nothing is drawn: pip install "regret-envs[plot]"' in line

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from regret_envs.benchmarks.reproduce import in_context_td_figures as figures
+from collections.abc import Sequence
+
 from regret_envs.benchmarks.reproduce import in_context_td_theory as theory
 from regret_envs.benchmarks.reproduce import in_context_td_training as training
 from regret_envs.benchmarks.reproduce.checks import Options, Report
@@ -19,21 +20,29 @@ _NOTES = (
 
 
 def run(options: Options) -> Report:
-    """Compute every row, draw three figures and write their curves."""
+    """Compute every row, write the curves and draw three figures."""
     options.say("equivalences, convergence and the error floor")
-    checks = [
-        *theory.equivalences(),
-        *theory.convergence(),
-        *theory.error_floor(options),
-        *theory.by_layers(),
-    ]
+    floor = theory.error_floor(options)
+    checks = [*theory.equivalences(), *theory.convergence(), *floor.checks, *theory.by_layers()]
     seeds = range(1 if options.quick else 4)
     near, far = (training.train_all(discount, seeds, options) for discount in (0.5, 0.9))
     checks += [*training.emergence(near), *training.beyond_td(far)]
-    figures.draw_layers(options.out, [training.layer_curves(emerged, options) for emerged in (near, far)])
-    figures.draw_parameters(
-        options.out, {f"γ = {e.config.discount}, seed 0": e.transformers[0] for e in (near, far)}
-    )
+    _draw(options, floor, (near, far))
     options.say("expected updates and regret")
     checks += [*training.expected_updates(near.transformers[0]), *training.regrets(near.transformers[0])]
     return Report(checks, _NOTES)
+
+
+def _draw(options: Options, floor: theory.ErrorFloor, emerged: Sequence[training.Emerged]) -> None:
+    """The figures, if matplotlib is there; the curves in any case."""
+    curves = [training.layer_curves(e, options) for e in emerged]
+    try:
+        from regret_envs.benchmarks.reproduce import in_context_td_figures as figures
+    except ModuleNotFoundError as error:
+        options.say(f'{error.name} is not installed, so nothing is drawn: pip install "regret-envs[plot]"')
+        return
+    figures.draw_floor(options.out, floor)
+    figures.draw_layers(options.out, curves)
+    figures.draw_parameters(
+        options.out, {f"γ = {e.config.discount}, seed 0": e.transformers[0] for e in emerged}
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,29 +11,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
 from regret_envs.agents.softmax_td import SoftmaxTransformer
-from regret_envs.worlds import FloatArray
+from regret_envs.benchmarks.reproduce.in_context_td_theory import ErrorFloor
+from regret_envs.benchmarks.reproduce.in_context_td_training import LayerCurves
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 _ORANGE, _SKY, _GREEN, _BLUE, _VERMILION = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00"
-
-
-@dataclass(frozen=True)
-class LayerCurves:
-    """MSVE after every layer, for one discount.
-
-    Attributes:
-        discount: γ.
-        trained_layers: the number of layers in training.
-        trained: one row a seed, (num_seeds, layers + 1).
-        constructed: (layers + 1,).
-        floor: MSVE of certainty equivalence.
-    """
-
-    discount: float
-    trained_layers: int
-    trained: FloatArray
-    constructed: FloatArray
-    floor: float
 
 
 def draw_layers(out: Path, panels: Sequence[LayerCurves]) -> None:
@@ -91,25 +72,17 @@ def draw_parameters(out: Path, transformers: Mapping[str, SoftmaxTransformer]) -
     _save(figure, out / "in-context-td-parameters.png")
 
 
-def draw_floor(
-    out: Path, curves: Mapping[str, FloatArray], lengths: Sequence[int], by_group: FloatArray
-) -> None:
-    """RMSVE against layers, and its floor against the length of the trajectory: `in-context-td-floor.png`.
-
-    Args:
-        out: the folder.
-        curves: RMSVE after every layer, by name, the last one a control.
-        lengths: n.
-        by_group: RMSVE after the last layer, (len(lengths), num_groups).
-    """
+def draw_floor(out: Path, floor: ErrorFloor) -> None:
+    """RMSVE against layers, and its floor against the length of the trajectory: `in-context-td-floor.png`."""
     figure, (left, right) = _figure(2, (9.6, 3.8))
     styles = zip((_SKY, _BLUE, _GREEN, _ORANGE, _VERMILION, "black"), "ovs^D.", strict=True)
-    for (name, curve), (color, marker) in zip(curves.items(), styles, strict=True):
+    for (name, curve), (color, marker) in zip(floor.curves.items(), styles, strict=True):
         left.plot(curve, color=color, marker=marker, ms=3.5, lw=1.3, label=name)
     left.set(yscale="log", xlabel="layer", ylabel="RMSVE", title="one-hot features, γ = 0.5, τ = 9")
     left.xaxis.set_major_locator(MultipleLocator(5))
     left.legend(fontsize=8, ncols=2, loc=(0.4, 0.55))
-    mean, error = by_group.mean(1), by_group.std(1, ddof=1) / np.sqrt(by_group.shape[1])
+    lengths, groups = list(floor.lengths), floor.by_group
+    mean, error = groups.mean(1), groups.std(1, ddof=1) / np.sqrt(groups.shape[1])
     right.errorbar(
         lengths, mean, yerr=error, color=_BLUE, marker="o", ms=4, lw=1.3, capsize=3, label="last layer"
     )

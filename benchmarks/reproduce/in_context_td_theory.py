@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from regret_envs.agents.softmax_td import SoftmaxTransformer, prompt, prompt_layers, weighted_softmax_td
-from regret_envs.benchmarks.reproduce import in_context_td_figures as figures
 from regret_envs.benchmarks.reproduce.checks import Check, Options, write_curves
 from regret_envs.markov import Context, FeatureLaw, Trajectory, boyan_chains
 from regret_envs.worlds import FloatArray
@@ -146,8 +148,25 @@ def convergence() -> list[Check]:
     return checks
 
 
-def error_floor(options: Options) -> list[Check]:
-    """What many layers leave: n sets it, unless the kernel is flat. Draws a figure."""
+@dataclass(frozen=True)
+class ErrorFloor:
+    """What many layers leave: n sets it, unless the kernel is flat.
+
+    Attributes:
+        checks: the rows.
+        curves: mean RMSVE after every layer, by name, the control last; each (SHOWN_LAYERS + 1,).
+        lengths: n.
+        by_group: mean RMSVE after the last layer in groups of processes, (len(lengths), num_groups).
+    """
+
+    checks: Sequence[Check]
+    curves: Mapping[str, FloatArray]
+    lengths: Sequence[int]
+    by_group: FloatArray
+
+
+def error_floor(options: Options) -> ErrorFloor:
+    """The floor over n = 25 … 400."""
     groups, size = 10, 100
     deep = SoftmaxTransformer.construct(5, num_layers=SHOWN_LAYERS, inverse_temperature=9.0)
     flat = SoftmaxTransformer.construct(5, num_layers=SHOWN_LAYERS, inverse_temperature=0.0)
@@ -161,8 +180,7 @@ def error_floor(options: Options) -> list[Check]:
     curves = {f"n = {n}": root.mean(1) for n, root in zip(_LENGTHS, roots, strict=True)}
     curves["τ = 0, n = 400"] = stalled.mean(1)
     write_curves(options.out / "in-context-td-floor.csv", {"layer": np.arange(SHOWN_LAYERS + 1), **curves})
-    figures.draw_floor(options.out, curves, _LENGTHS, by_group)
-    return [
+    checks = [
         Check.of(
             NAME,
             f"error floor over n = 25 … 400: slope of log RMSVE, {SHOWN_LAYERS} layers",
@@ -174,6 +192,7 @@ def error_floor(options: Options) -> list[Check]:
         Check.of(NAME, "control with τ = 0, n = 400: RMSVE", stalled[-1], published=0.373, at_least=0.2),
         Check.of(NAME, "control with τ = 0, n = 400: MSVE", stalled[-1] ** 2),
     ]
+    return ErrorFloor(checks, curves, _LENGTHS, by_group)
 
 
 def by_layers() -> list[Check]:

@@ -11,7 +11,6 @@ import numpy as np
 from regret_envs.agents.softmax_td import SoftmaxTransformer
 from regret_envs.agents.softmax_td_training import SoftmaxTDTraining, expected_update, train
 from regret_envs.agents.value_agents import LSTD, TD0, InContextTransformer, ZeroValue
-from regret_envs.benchmarks.reproduce import in_context_td_figures as figures
 from regret_envs.benchmarks.reproduce.checks import Check, Options, write_curves
 from regret_envs.benchmarks.reproduce.in_context_td_theory import (
     NAME,
@@ -115,12 +114,31 @@ def beyond_td(emerged: Emerged) -> list[Check]:
     return checks
 
 
-def layer_curves(emerged: Emerged, options: Options) -> figures.LayerCurves:
+@dataclass(frozen=True)
+class LayerCurves:
+    """MSVE after every layer, for one discount.
+
+    Attributes:
+        discount: γ.
+        trained_layers: the number of layers in training.
+        trained: one row a seed, (num_seeds, layers + 1).
+        constructed: (layers + 1,).
+        floor: MSVE of certainty equivalence.
+    """
+
+    discount: float
+    trained_layers: int
+    trained: FloatArray
+    constructed: FloatArray
+    floor: float
+
+
+def layer_curves(emerged: Emerged, options: Options) -> LayerCurves:
     """MSVE by layers of trained and constructed Transformers, also written as CSV."""
     process = emerged.trajectory.process
     constructed = SoftmaxTransformer.construct(5, num_layers=SHOWN_LAYERS)
     floor = process.mean_square_value_error(emerged.trajectory.certainty_equivalence).mean()
-    curves = figures.LayerCurves(
+    curves = LayerCurves(
         discount=emerged.config.discount,
         trained_layers=emerged.config.num_layers,
         trained=np.array(
