@@ -81,3 +81,11 @@ def test_a_room_is_run_by_name_printed_and_written_and_all_is_what_is_entered_fo
     assert run.exit_code == 0 and "quick" in run.output
     assert CliRunner().invoke(command.reproduce, ["nothing"]).exit_code == 2
     assert CliRunner().invoke(command.reproduce, ["toy", "--quick", "--retrain"]).exit_code == 2
+
+
+def test_a_room_whose_extra_is_missing_says_how_to_install_it(tmp_path, monkeypatch):
+    room = command.Room("no_such_library.room:run", "lacks something", requires="torch")
+    monkeypatch.setattr(command, "ROOMS", {"toy": room})
+    run = CliRunner().invoke(command.reproduce, ["toy", "--out", str(tmp_path)])
+    assert run.exit_code == 1
+    assert 'no_such_library is not installed: pip install "regret-envs[torch]"' in run.output

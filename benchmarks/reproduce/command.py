@@ -19,11 +19,13 @@ class Room:
         target: "module:function" of a `run(options) -> Report`; imported only when it is run.
         summary: one line for `--help`.
         in_all: whether `reproduce all` runs it.
+        requires: the extra that it needs, or None.
     """
 
     target: str
     summary: str
     in_all: bool = False
+    requires: str | None = None
 
 
 _HERE = "regret_envs.benchmarks.reproduce"
@@ -35,6 +37,7 @@ ROOMS: dict[str, Room] = {
     "in-context-td": Room(
         f"{_HERE}.in_context_td:run",
         "Softmax Transformers do policy evaluation in context (arXiv 2605.07333)",
+        requires="torch",
     ),
 }
 
@@ -74,8 +77,17 @@ def reproduce(name: str, out: Path, quick: bool, retrain: bool) -> None:
     options = Options(out, quick, retrain, say=lambda line: click.echo(line, err=True))
     checks: list[Check] = []
     for room_name in chosen:
-        module, function = ROOMS[room_name].target.split(":")
-        report = getattr(importlib.import_module(module), function)(options)
+        room = ROOMS[room_name]
+        module, function = room.target.split(":")
+        try:
+            run = getattr(importlib.import_module(module), function)
+        except ModuleNotFoundError as error:
+            if room.requires is None:
+                raise
+            raise click.ClickException(
+                f'{error.name} is not installed: pip install "regret-envs[{room.requires}]"'
+            ) from error
+        report = run(options)
         checks += report.checks
         # After every room, so that what is computed is there if a later one is interrupted.
         write_checks(out / "checks.csv", checks)
