@@ -37,6 +37,13 @@ class _Usage(click.UsageError):
         click.echo(f"Error: {self.message}", err=True)
 
 
+_executor = click.option(
+    "--executor",
+    default="local",
+    help="local:N processes, dask://HOST:PORT, ray:N or ray://HOST:PORT.  [default: all cores]",
+)
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="regret-envs")
 def main() -> None:
@@ -102,7 +109,7 @@ def _environments() -> Table:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @_results
 @click.option("--rerun", is_flag=True, help="Also run what is there already.")
-@click.option("--workers", type=click.IntRange(min=1), help="Processes.  [default: all cores]")
+@_executor
 @click.pass_context
 def run(
     context: click.Context,
@@ -112,22 +119,37 @@ def run(
     seed: int,
     results: Path,
     rerun: bool,
-    workers: int | None,
+    executor: str,
 ) -> None:
     """Run a suite and show its leaderboard; what is in the results file already is not run again.
 
     An agent is a built-in name or "module:Class" from the working folder, with settings in
     brackets: --agents "hedge[step_size=0.7],blum-mansour,mypkg.mine:Mine".
     """
-    from concurrent.futures import BrokenExecutor
-
     from regret_envs.benchmarks import runner
-    from regret_envs.benchmarks.results import ResultsError, Writer, complete_cells, read
+    from regret_envs.benchmarks.results import complete_cells
 
     sys.path.insert(0, os.getcwd())
     tasks = _chosen_tasks(suite)
     specs, lacking = _chosen_agents(agents)
     cells = runner.plan(suite, tasks, specs, runs=runs, seed=seed)
+    rows = _run_cells(cells, results, executor, rerun=rerun)
+    _show_leaderboard(rows, [task.id for task in tasks], specs, None, "table", lacking)
+    keys = {cell.key for cell in cells}
+    failed = [c[0] for key, c in complete_cells(rows).items() if key in keys and c[0].status == "failed"]
+    if failed:
+        _say(f"{len(failed)} of {len(cells)} cells failed; their tracebacks are in {results}:")
+        for row in failed:
+            _say(f"  {row.agent} on {row.task}: {_reason(row)}")
+        context.exit(1)
+
+
+def _run_cells(cells: Sequence[Cell], results: Path, where: str, *, rerun: bool) -> list[Row]:
+    """Run what is missing; all rows of the file then."""
+    from regret_envs.benchmarks import driver, executors, runner
+    from regret_envs.benchmarks.results import ResultsError, Writer, complete_cells, read
+
+    context = click.get_current_context()
     try:
         writer = Writer(results)
     except (ResultsError, OSError) as error:
@@ -139,27 +161,30 @@ def run(
         done = len(cells) - len(to_run)
         _say(f"{len(to_run)} cells to run" + (f", {done} are in {results} already" if done else ""))
         before = len(writer.contents.rows)
+        pool: executors.Pool | None = None
+        status = 0
         try:
-            with runner.process_pool(workers) as pool, _Progress(to_run) as progress:
-                for cell_rows in runner.run(to_run, pool):
-                    writer.append(cell_rows)
-                    progress.advance(cell_rows[0].key)
-        except (KeyboardInterrupt, BrokenExecutor) as error:
+            if to_run:
+                pool = executors.connect(where, preload=runner.shared_imports(to_run))
+                with _Progress(to_run) as progress:
+                    for finished in driver.run(to_run, pool):
+                        writer.append(row for cell_rows in finished for row in cell_rows)
+                        progress.advance([cell_rows[0].key for cell_rows in finished])
+                pool.close()
+        except KeyboardInterrupt:
+            status = 130
+        except (ResultsError, executors.ExecutorError) as error:
+            _say(f"Error: {error}")
+            status = 1
+        finally:
+            if pool is not None and status:
+                pool.close(now=True)
+        if status:
             # Counted in the file: an interrupt may come between writing and counting.
             saved = len(complete_cells(read(results).rows[before:]))
-            if isinstance(error, BrokenExecutor):
-                _say(f"a worker process was killed: {error}")
             _say(f"{saved} of {len(to_run)} saved; run again to go on")
-            context.exit(130 if isinstance(error, KeyboardInterrupt) else 1)
-    rows = read(results).rows
-    _show_leaderboard(rows, [task.id for task in tasks], specs, None, "table", lacking)
-    keys = {cell.key for cell in cells}
-    failed = [c[0] for key, c in complete_cells(rows).items() if key in keys and c[0].status == "failed"]
-    if failed:
-        _say(f"{len(failed)} of {len(cells)} cells failed; their tracebacks are in {results}:")
-        for row in failed:
-            _say(f"  {row.agent} on {row.task}: {_reason(row)}")
-        context.exit(1)
+            context.exit(status)
+    return read(results).rows
 
 
 _FORMATS = ("table", "json", "csv", "md")
@@ -288,7 +313,7 @@ def _say(line: str) -> None:
 class _Progress:
     """A bar on standard error, where that is a terminal, that moves by the cells' cost."""
 
-    def __init__(self, cells: list[Cell]) -> None:
+    def __init__(self, cells: Sequence[Cell]) -> None:
         from rich import progress
         from rich.console import Console
 
@@ -310,9 +335,10 @@ class _Progress:
     def _text(self) -> str:
         return f"{self._done} of {len(self._cost)} cells"
 
-    def advance(self, key: str) -> None:
-        self._done += 1
-        self._bar.update(self._task, advance=self._cost[key], description=self._text)
+    def advance(self, keys: Sequence[str]) -> None:
+        self._done += len(keys)
+        cost = sum(self._cost[key] for key in keys)
+        self._bar.update(self._task, advance=cost, description=self._text)
 
     def __enter__(self) -> _Progress:
         self._bar.start()

@@ -6,12 +6,16 @@ together, numbered, so that a cell that a killed process left half written is kn
 
 from __future__ import annotations
 
+import getpass
 import os
+import socket
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Literal
+from typing import IO, Literal
 
 import msgspec
 
@@ -158,35 +162,86 @@ def _check_header(path: Path, line: bytes) -> None:
         )
 
 
+class Holder(msgspec.Struct, frozen=True):
+    """Who writes to a results file; kept beside it, in FILE.lock, while the file is locked."""
+
+    pid: int
+    host: str
+    user: str
+    since: str
+
+    def __str__(self) -> str:
+        return f"process {self.pid} of {self.user} on {self.host}, since {self.since}"
+
+
 class Writer:
-    """Appends whole cells to a results file; a context manager.
+    """Appends whole cells to a results file, which it locks; a context manager.
 
     Opening it reads the file (`contents`), writes the header of a new one and cuts a torn last line
-    off, so that the next row starts a line of its own. Only one process may write.
+    off, so that the next row starts a line of its own. The lock ends with the process, however that ends.
 
     Raises:
-        ResultsError: as `read`.
+        ResultsError: as `read`, or if another process writes to the file; says which.
         OSError: if the file cannot be written.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.contents = read(self.path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._holder = self.path.with_name(self.path.name + ".lock")
         self._file = self.path.open("ab", buffering=0)
-        if self.contents.torn:
-            self._file.truncate(self.contents.size)
-        if not self.contents.size:
-            self._write(_header_line())
+        try:
+            self._lock()
+            self.contents = read(self.path)
+            self._size = self.contents.size
+            if self.contents.torn:
+                self._file.truncate(self._size)
+            if not self._size:
+                self._write(_header_line() + b"\n")
+        except BaseException:
+            self._file.close()
+            raise
 
-    def append(self, rows: Sequence[Row]) -> None:
-        """Write the rows of one or more cells, one write a row, and flush them to disk."""
-        for row in rows:
-            self._write(msgspec.json.encode(row))
-        os.fsync(self._file.fileno())
+    def append(self, rows: Iterable[Row]) -> None:
+        """Write the rows of whole cells, all or none of them, and flush them to disk.
 
-    def _write(self, line: bytes) -> None:
-        self._file.write(line + b"\n")
+        Raises:
+            ResultsError: if they do not fit or cannot be written; the file then holds what it held.
+        """
+        self._write(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+
+    def _write(self, data: bytes) -> None:
+        left = memoryview(data)
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+            os.fsync(self._file.fileno())
+        except BaseException as error:
+            self._file.truncate(self._size)
+            if not isinstance(error, OSError):
+                raise
+            raise ResultsError(
+                f"{self.path} cannot be written: {error.strerror}; what it held is whole: make room and "
+                "run again to go on"
+            ) from error
+        self._size += len(data)
+
+    def _lock(self) -> None:
+        try:
+            _lock_file(self._file)
+        except OSError:
+            try:
+                holder = str(msgspec.json.decode(self._holder.read_bytes(), type=Holder))
+            except (OSError, msgspec.MsgspecError):
+                holder = "another process"
+            raise ResultsError(
+                f"{self.path} is being written by {holder}: wait until it has ended, or give another file "
+                "with --results"
+            ) from None
+        now = datetime.now().astimezone().isoformat(" ", "seconds")
+        self._holder.write_bytes(
+            msgspec.json.encode(Holder(os.getpid(), socket.gethostname(), getpass.getuser(), now))
+        )
 
     def __enter__(self) -> Writer:
         return self
@@ -194,4 +249,23 @@ class Writer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._holder.unlink(missing_ok=True)
         self._file.close()
+
+
+def _lock_file(file: IO[bytes]) -> None:
+    """Lock an open file for this process until it is closed.
+
+    Raises:
+        OSError: if another process has locked it.
+    """
+    if sys.platform == "win32":
+        import msvcrt
+
+        # A byte far beyond the end: on Windows a locked range cannot be read by others.
+        file.seek(1 << 40)
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,21 +1,14 @@
-"""The runner: cells, and the processes that measure them.
+"""Cells, and what is measured of one.
 
 A cell is one task, one agent and one block of runs. What a cell comes to depends on nothing else,
-so cells may be measured in any order, anywhere, on any `concurrent.futures.Executor`.
+so cells may be measured in any order, anywhere.
 """
 
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
-import os
-import signal
-import sys
-import threading
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any
@@ -133,6 +126,13 @@ def plan(suite: str, tasks: Iterable[Task], agents: Iterable[str], *, runs: int,
     return sorted(cells, key=lambda cell: -cell.cost)
 
 
+def shared_imports(cells: Iterable[Cell]) -> list[str]:
+    """Modules that take long to import and that agents of the cells need: those of the extras."""
+    names = {registry.parse(agent)[0] for agent in {cell.agent for cell in cells}}
+    extras = {registry.AGENTS[name].requires for name in names & registry.AGENTS.keys()}
+    return sorted(extra for extra in extras if extra)
+
+
 def measure(cell: Cell) -> list[Row]:
     """Play a cell and measure it: one row a metric and round.
 
@@ -161,7 +161,7 @@ def measure(cell: Cell) -> list[Row]:
         error.add_note(
             f"agent {cell.agent}, task {cell.task.id}, runs {first} to {first + cell.num_runs - 1}"
         )
-        return [_row(cell, status="failed", message="".join(traceback.format_exception(error)))]
+        return [failed_row(cell, "".join(traceback.format_exception(error)))]
     return [
         _row(
             cell,
@@ -209,6 +209,11 @@ def _play(
     return measured
 
 
+def failed_row(cell: Cell, message: str) -> Row:
+    """The row of a cell that came to nothing."""
+    return _row(cell, status="failed", message=message)
+
+
 def _row(cell: Cell, *, part: int = 0, parts: int = 1, **fields: Any) -> Row:
     return Row(
         key=cell.key,
@@ -228,59 +233,3 @@ def _row(cell: Cell, *, part: int = 0, parts: int = 1, **fields: Any) -> Row:
         code_version=_CODE_VERSION,
         **fields,
     )
-
-
-def run(cells: Sequence[Cell], executor: Executor) -> Iterator[list[Row]]:
-    """The rows of every cell, as cells are finished.
-
-    Raises:
-        BrokenExecutor: if a worker was killed.
-    """
-    for future in as_completed([executor.submit(measure, cell) for cell in cells]):
-        yield future.result()
-
-
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-@contextmanager
-def process_pool(workers: int | None = None) -> Iterator[Executor]:
-    """A process pool of one thread a worker; all cores by default.
-
-    Workers end with the driving process, even where that is killed. Leaving with an exception (such
-    as KeyboardInterrupt) ends them at once.
-    """
-    before = set(multiprocessing.active_children())
-    saved = {name: os.environ.get(name) for name in _THREADS}
-    # Workers load numpy afresh and read these then.
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
-    context = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
-    if sys.platform != "win32":
-        context.set_forkserver_preload([__name__])
-    pool = ProcessPoolExecutor(workers or os.cpu_count(), mp_context=context, initializer=_begin_worker)
-    try:
-        yield pool
-        pool.shutdown()
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(multiprocessing.active_children()) - before:
-            process.terminate()
-        raise
-    finally:
-        for name, value in saved.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-def _begin_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    driver = multiprocessing.parent_process()
-    assert driver is not None
-    threading.Thread(target=_end_with, args=(driver,), daemon=True).start()
-
-
-def _end_with(driver: Any) -> None:
-    driver.join()
-    os._exit(1)

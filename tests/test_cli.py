@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from regret_envs.benchmarks.cli import main
 from regret_envs.benchmarks.leaderboard import Leaderboard, leaderboard
-from regret_envs.benchmarks.results import complete_cells, read
+from regret_envs.benchmarks.results import Writer, complete_cells, read
 from regret_envs.benchmarks.tables import leaderboard_tables
 
 FILE = "regret-envs-results.jsonl"
@@ -238,7 +238,7 @@ def saved():
 
 def test_ctrl_c_keeps_what_is_done(folder):
     # Slow on two actions: jordan's cell is in flight when the others are done.
-    args = ("run", "--suite", "smoke", "--agents", "mypkg.mine:Mine", "--workers", "2")
+    args = ("run", "--suite", "smoke", "--agents", "mypkg.mine:Mine", "--executor", "local:2")
     process = start(*args, PAUSE="60")
     wait_for(lambda: os.path.exists(FILE) and saved() == 2, process)
     os.killpg(process.pid, signal.SIGINT)
@@ -251,13 +251,12 @@ def test_ctrl_c_keeps_what_is_done(folder):
     assert {r.task for r in read(FILE).rows[len(rows) :]} == {"jordan_t1000"}
 
 
-def test_a_killed_worker_is_said_and_keeps_what_is_done(folder):
-    invoke("run", "--suite", "weighted_rps_t20", "--agents", "hedge")
-    agents = ("--agents", "mypkg.mine:Mine[how=kills],hedge")
-    _, err = call("run", "--suite", "weighted_rps_t20", *agents, code=1)
-    assert "a worker process was killed" in err and "Traceback" not in err
-    assert err.splitlines()[-1] == "0 of 1 saved; run again to go on"
-    assert set(means(task="weighted_rps_t20")) == {"hedge"}
+def test_a_cell_that_kills_its_worker_fails_alone(folder):
+    agents = "mypkg.mine:Mine[how=kills],hedge,ftl,rm+"
+    _, err = call("run", "--suite", "smoke", "--agents", agents, "--runs", "5", code=1)
+    assert "3 of 12 cells failed" in err and "Traceback" not in err
+    assert "the worker process died each of the 3 times" in err
+    assert set(means(task="weighted_rps_t20")) == {"hedge", "ftl", "rm+"}
 
 
 def test_a_driver_killed_again_and_again_loses_nothing(folder):
@@ -269,8 +268,8 @@ def test_a_driver_killed_again_and_again_loses_nothing(folder):
         "hedge,ftl,rm+,blum-mansour",
         "--runs",
         "192",
-        "--workers",
-        "2",
+        "--executor",
+        "local:2",
     )
     call(*args, "--results", "unbroken.jsonl")
     unbroken = leaderboard(read("unbroken.jsonl").rows)
@@ -335,6 +334,13 @@ def test_results_that_cannot_be_used(folder):
     for command in ("run", "leaderboard"):
         error = invoke(command, "--results", "other.txt", code=1).stderr
         assert "other.txt is not a results file of regret-envs" in error
+    with Writer("locked.jsonl"):
+        error = invoke("run", "--suite", "smoke", "--results", "locked.jsonl", code=1).stderr
+        assert "locked.jsonl is being written by process" in error
+    assert (
+        "unknown executor 'locl:2'"
+        in invoke("run", "--suite", "smoke", "--executor", "locl:2", code=1).stderr
+    )
     with open("newer.jsonl", "w") as file:
         file.write('{"format":"regret-envs results","version":99}\n')
     assert "newer version" in invoke("leaderboard", "--results", "newer.jsonl", code=1).stderr

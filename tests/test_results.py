@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import msgspec
 import pytest
 
@@ -138,3 +142,84 @@ def test_only_whole_cells_count_and_the_last_one_wins():
     assert cells["a"] == cell("a", 2, 5.0)
     assert cells["b"] == cell("b", 1, 2.0)
     assert cells["torn again"] == cell("torn again", 3, 4.0)
+
+
+def test_a_file_that_another_process_writes_to_is_refused(path):
+    with Writer(path) as writer:
+        writer.append([row()])
+        with pytest.raises(ResultsError, match=rf"being written by process {os.getpid()} of .* since 20"):
+            Writer(path)
+        assert read(path).rows == [row()]
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    write(path, row("b"))
+    # What says who it was may be missing; the lock counts.
+    with Writer(path):
+        path.with_name(path.name + ".lock").unlink()
+        with pytest.raises(ResultsError, match="being written by another process"):
+            Writer(path)
+
+
+def test_the_lock_ends_with_a_process_that_is_killed(path):
+    script = (
+        "import sys, time; from regret_envs.benchmarks.results import Writer; "
+        f"w = Writer({str(path)!r}); print('locked', flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "locked\n"
+        with pytest.raises(ResultsError, match=f"process {process.pid}"):
+            Writer(path)
+        process.kill()
+    write(path, row())
+    assert read(path).rows == [row()]
+
+
+def test_a_full_disk_loses_nothing(path):
+    # A limit on the size of files is met as a full disk is: by a short write, then an error.
+    write(path, row("a"))
+    size = path.stat().st_size
+    script = f"""
+import resource, signal
+from regret_envs.benchmarks.results import ResultsError, Writer, read
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, ({size + 500}, {size + 500}))
+rows = read({str(path)!r}).rows
+with Writer({str(path)!r}) as writer:
+    try:
+        for key in "bcdef":
+            writer.append([*rows, *rows])
+        print("written")
+    except ResultsError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "results.jsonl cannot be written: File too large; what it held is whole" in done.stdout
+    assert path.stat().st_size < size + 500
+    contents = read(path)
+    assert contents.torn is None and set(contents.rows) == {row("a")}
+
+
+def test_a_write_that_is_cut_short_is_gone_on_with(path):
+    class Slow:
+        """Takes 7 bytes at a time."""
+
+        def __init__(self, file):
+            self.file = file
+
+        def write(self, data):
+            return self.file.write(data[:7])
+
+        def __getattr__(self, name):
+            return getattr(self.file, name)
+
+    with Writer(path) as writer:
+        writer._file = Slow(writer._file)
+        writer.append([row("a"), row("b")])
+    assert read(path).rows == [row("a"), row("b")]
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="folders are not read-only for root")
+def test_a_read_only_folder(path):
+    path.parent.chmod(0o500)
+    with pytest.raises(PermissionError, match=path.name):
+        Writer(path)
+    path.parent.chmod(0o700)

@@ -1,6 +1,4 @@
 import os
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 
 import msgspec
 import numpy as np
@@ -201,35 +199,6 @@ def test_missing_cells():
     failed, not_there = cells[1], cells[3]
     done = complete_cells([row for c in cells[:3] for row in runner.measure(c)])
     assert runner.missing(cells, done) == [failed, not_there]
-
-
-def test_the_same_to_the_bit_on_whatever_executor():
-    cells = plan("hedge", "blum-mansour", tasks=[RPS, BIASED, JORDAN], runs=70)
-
-    def rows(executor):
-        return sorted(
-            (row for cell in runner.run(cells, executor) for row in cell), key=lambda r: (r.key, r.part)
-        )
-
-    with ThreadPoolExecutor(1) as threads:
-        expected = rows(threads)
-    with runner.process_pool(2) as pool:
-        assert rows(pool) == expected
-
-
-def test_workers_have_one_thread_and_the_driver_keeps_its_own(monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    with runner.process_pool(1) as pool:
-        assert pool.submit(os.getenv, "OMP_NUM_THREADS").result() == "1"
-        assert pool.submit(os.getenv, "MKL_NUM_THREADS").result() == "1"
-    assert os.environ["OMP_NUM_THREADS"] == "7" and "MKL_NUM_THREADS" not in os.environ
-
-
-def test_a_killed_worker_is_an_error_and_not_a_hang():
-    cells = plan(spoiled("kills"), tasks=[BIASED])
-    with pytest.raises(BrokenProcessPool), runner.process_pool(1) as pool:
-        list(runner.run(cells, pool))
 
 
 def test_not_a_number_out_of_a_metric_is_a_failure(monkeypatch):
