@@ -216,14 +216,15 @@ class Writer:
             while left:
                 left = left[self._file.write(left) :]
             os.fsync(self._file.fileno())
-        except BaseException as error:
+        except OSError as error:
             self._file.truncate(self._size)
-            if not isinstance(error, OSError):
-                raise
             raise ResultsError(
                 f"{self.path} cannot be written: {error.strerror}; what it held is whole: make room and "
                 "run again to go on"
             ) from error
+        finally:
+            if left:  # an interrupt in between
+                self._file.truncate(self._size)
         self._size += len(data)
 
     def _lock(self) -> None:
