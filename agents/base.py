@@ -62,7 +62,10 @@ class Agent(ABC):
 
     @abstractmethod
     def observe(self, losses: FloatArray) -> None:
-        """Take in the losses of every action in the round, shape (num_runs, num_actions)."""
+        """Take in the losses of every action in the round, shape (num_runs, num_actions).
+
+        They may be kept, but are often read-only: change a copy.
+        """
 
     def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
         """Why the agent cannot play such a problem, or None if it can (the default).
@@ -124,8 +127,20 @@ class SingleRunAgent(Agent):
         self._runs = runs
 
     def act(self) -> FloatArray:
-        """Every run's policy, shape (num_runs, num_actions)."""
-        return np.stack([np.asarray(run.act_run(), dtype=np.float64) for run in self._runs])
+        """Every run's policy, shape (num_runs, num_actions).
+
+        Raises:
+            ValueError: if the policies of two runs have different shapes.
+        """
+        policies = [np.asarray(run.act_run()) for run in self._runs]
+        try:
+            return np.stack(policies)
+        except ValueError:
+            run = next(r for r, policy in enumerate(policies) if policy.shape != policies[0].shape)
+            raise ValueError(
+                f"{self!r} returned a policy of shape {policies[run].shape} in run {run}, and of "
+                f"{policies[0].shape} in run 0"
+            ) from None
 
     def observe(self, losses: FloatArray) -> None:
         """Hand every run its row of `losses`."""

@@ -85,6 +85,7 @@ def simulate(
             `horizon` or `num_runs` is below 1, a round to keep lies outside 1 … horizon, two layers of
             feedback delay or two draw actions, an agent does not play behind such layers, or the
             world takes none.
+        TypeError: if `world` is no world, an agent no agent, or a number no integer.
     """
     keep = sorted({at_least("a round to keep", t, 1) for t in rounds} | {at_least("horizon", horizon, 1)})
     if keep[-1] > horizon:
@@ -138,6 +139,8 @@ class Simulation:
         outcomes: bool = False,
         horizon_known: bool = True,
     ) -> None:
+        if not isinstance(world, World):
+            raise TypeError(f"world must be a stream or a game, such as streams.Gaussian(), got {world!r}")
         self.horizon, num_runs = at_least("horizon", horizon, 1), at_least("num_runs", num_runs, 1)
         seed, first_run = at_least("seed", seed, 0), at_least("first_run", first_run, 0)
         non_negative("starting_loss_scale", starting_loss_scale)
@@ -150,15 +153,23 @@ class Simulation:
             raise ValueError(f"{world!r} takes no layer of feedback (full information only), got {layers}")
 
         seeds = RunSeeds(seed, num_runs, first_run)
-        if isinstance(agents, Sequence):
+        if isinstance(agents, Sequence) and not isinstance(agents, str):
             seated = [(agent, range(n, n + 1)) for n, agent in enumerate(agents)]
-            if len({id(agent) for agent in agents}) < len(agents):
-                raise ValueError("the same agent object is given two seats: give every seat its own")
         else:
             seated = [(agents, range(world.num_players if isinstance(world, Game) else 1))]
         for agent, players in seated:
+            # A class has the methods too.
+            if isinstance(agent, type) or not isinstance(agent, AgentLike):
+                raise TypeError(
+                    f"{agent!r} (player {players[0]}) is no agent, an object with reset, act and observe "
+                    'such as Hedge() or agents.make("hedge")'
+                )
             if reason := unfit(agent, layers):
                 raise ValueError(f"{agent!r} (player {players[0]}) {reason}")
+        if not seated:
+            raise ValueError(f"{world!r} is played by at least one agent, got none")
+        if len({id(agent) for agent, _ in seated}) < len(seated):
+            raise ValueError("the same agent object is given two seats: give every seat its own")
         num_players = sum(len(players) for _, players in seated)
         num_actions = world.seats(num_players)
         episode = world.start(num_agents=num_players, horizon=horizon, seeds=seeds)

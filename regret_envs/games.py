@@ -89,12 +89,7 @@ class NormalFormGame(Game):
     """
 
     def __init__(self, payoffs: Sequence[npt.ArrayLike], *, name: str = "game") -> None:
-        arrays = []
-        for player, payoff in enumerate(payoffs):
-            try:
-                arrays.append(np.array(payoff, dtype=np.float64))
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"payoffs[{player}] is not an array of numbers: {error}") from error
+        arrays = [_numbers(payoff, f"payoffs[{player}]") for player, payoff in enumerate(payoffs)]
         if not arrays:
             raise ValueError("payoffs must hold one array a player, got none")
         for player, array in enumerate(arrays):
@@ -150,8 +145,20 @@ class NormalFormGame(Game):
         return f"<{self.name}, {' × '.join(map(str, self.num_actions))} actions>"
 
 
+def _numbers(payoff: npt.ArrayLike, name: str) -> FloatArray:
+    """A float64 copy, or a `ValueError` that names the array."""
+    try:
+        array = np.asarray(payoff)
+        # NumPy would read text as numbers and drop imaginary parts. Objects may be fractions.
+        if array.dtype.kind not in "fiubO":
+            raise TypeError(f"its entries are of type {array.dtype}")
+        return np.array(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} is not an array of numbers: {error}") from error
+
+
 def _matrix(payoff: npt.ArrayLike) -> FloatArray:
-    matrix = np.asarray(payoff, dtype=np.float64)
+    matrix = _numbers(payoff, "the payoff matrix")
     if matrix.ndim != 2:
         raise ValueError(f"the payoff matrix must have two axes, got shape {matrix.shape}")
     return matrix

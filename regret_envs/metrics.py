@@ -251,7 +251,7 @@ def equilibrium_gaps(game: NormalFormGame, joint: npt.ArrayLike) -> EquilibriumG
 
     Args:
         game: the game.
-        joint: shape (d_0, …, d_{N−1}), not negative, summing to 1 within 1e-6.
+        joint: shape (d_0, …, d_{N−1}), not negative beyond 1e-12 (rounding), summing to 1 within 1e-6.
 
     Returns:
         A report for one run (num_runs = 1).
@@ -262,8 +262,7 @@ def equilibrium_gaps(game: NormalFormGame, joint: npt.ArrayLike) -> EquilibriumG
     joint = np.asarray(joint, dtype=np.float64)
     if joint.shape != game.num_actions:
         raise ValueError(f"the joint distribution has shape {joint.shape}, the game {game.num_actions}")
-    # A comparison with NaN is False, so NaN is caught too.
-    if not (joint.min() >= 0 and abs(joint.sum() - 1) <= SIMPLEX_TOLERANCE):
+    if off_simplex(joint.ravel()):
         raise ValueError(
             f"the joint distribution must be non-negative and sum to 1, got minimum {joint.min()} "
             f"and sum {joint.sum()}"

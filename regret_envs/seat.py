@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from regret_envs.feedback import Channels, Feedback
 from regret_envs.worlds import FloatArray, RunSeeds
 
 
+@runtime_checkable
 class AgentLike(Protocol):
     """What `simulate` asks of an agent; see `regret_envs.agents.Agent`."""
 
@@ -29,7 +30,7 @@ class AgentLike(Protocol):
 
 
 class PolicyError(ValueError):
-    """An agent's policies are of the wrong shape or off the simplex."""
+    """An agent's policies are of the wrong shape, no real numbers, or off the simplex."""
 
 
 class Seat:
@@ -106,11 +107,16 @@ class Seat:
 
     def act(self, k: int, t: int) -> FloatArray:
         """The agent's policies in round t + k + 1, kept as row k of the block."""
-        policies = np.asarray(self.agent.act())
-        if policies.shape != self._shape:
+        returned = self.agent.act()
+        try:
+            policies = np.asarray(returned)
+        except ValueError as error:
+            raise PolicyError(f"{self._name()} returned no array in round {t + k + 1}: {error}") from error
+        # NumPy would read text as numbers and drop imaginary parts.
+        if policies.shape != self._shape or policies.dtype.kind not in "fiub":
             raise PolicyError(
-                f"{self._name()} returned policies of shape {policies.shape} in round {t + k + 1}: "
-                f"(num_runs, num_actions) is {self._shape}"
+                f"{self._name()} returned policies of shape {policies.shape} in round {t + k + 1}, of type "
+                f"{policies.dtype}: (num_runs, num_actions) is {self._shape}, and they are real numbers"
             )
         row = self._policy_rows[k]
         row[...] = policies

@@ -48,6 +48,16 @@ def test_same_generator_same_play_and_reset_starts_anew():
     assert len(reset(agent, 2)._runs) == 2
 
 
+def test_runs_whose_policies_differ_in_shape_are_named():
+    class Odd(Coin):
+        def act_run(self):
+            return [0.5, 0.5] if self.rng.random() < 0.5 else [1.0]
+
+    agent = reset(Odd(), 30)
+    with pytest.raises(ValueError, match=r"policy of shape \(\d,\) in run [1-9]\d*, and of \(\d,\) in run 0"):
+        agent.act()
+
+
 def test_an_agent_must_write_three_methods():
     class Half(Agent):
         def act(self):

@@ -206,6 +206,9 @@ def test_one_action_one_round_one_run_and_many_players():
         (lambda p: p[0], r"shape \(3,\) in round 3"),
         (lambda p: p[:, :2], r"shape \(4, 2\) in round 3"),
         (lambda p: None, r"shape \(\) in round 3"),
+        (lambda p: [[1.0], [0.5, 0.5], [1.0], [1.0]], r"no array in round 3: .*inhomogeneous"),
+        (lambda p: p + 0.1j, "in round 3, of type complex128"),
+        (lambda p: p.astype(str), "in round 3, of type <U32"),
     ],
 )
 def test_a_bad_policy_is_named(fault, message):
@@ -266,6 +269,33 @@ def test_seats():
     agent = Hedge()
     with pytest.raises(ValueError, match="same agent object"):
         simulate(games.shapley(), [agent, agent], horizon=5)
+    with pytest.raises(ValueError, match="at least one agent, got none"):
+        simulate(streams.Gaussian(), [], horizon=5)
+    for none, named in [
+        (Hedge, "class"),
+        ("hedge", "'hedge'"),
+        (None, "None"),
+        ((Hedge() for _ in "ab"), "gen"),
+    ]:
+        with pytest.raises(TypeError, match=f"{named}.* is no agent, .*such as Hedge"):
+            simulate(games.shapley(), none, horizon=5)
+    with pytest.raises(TypeError, match=r"'hedge' \(player 1\) is no agent"):
+        simulate(games.shapley(), [Hedge(), "hedge"], horizon=5)
+    for no_world in (streams.Gaussian, "gaussian", np.ones((5, 3)), Hedge()):
+        with pytest.raises(TypeError, match=r"world must be a stream or a game"):
+            simulate(no_world, Hedge(), horizon=5)
+
+
+def test_policies_may_be_of_any_real_type():
+    pure = np.eye(3)[[0, 1, 2, 0]]
+    for given in (pure.tolist(), np.asfortranarray(pure), *map(pure.astype, (np.float32, int, bool))):
+        agent = Faulty(lambda p, given=given: given)
+        play = simulate(streams.Gaussian(3), agent, horizon=1, num_runs=4, record="policies")
+        np.testing.assert_array_equal(play.policies[0][0], pure)
+        assert play.policies[0].dtype == np.float64
+
+
+def test_unknown_regret():
     with pytest.raises(ValueError, match="did you mean 'external'"):
         simulate(streams.Gaussian(), Hedge(), horizon=2).regret("externl")
 

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -322,6 +323,8 @@ class TestNormalFormGame:
                 r"payoffs\[0\] is not finite at action profile \(0, 1\): -inf",
             ),
             ([np.ones((1, 2)), [["a", 1]]], r"payoffs\[1\] is not an array of numbers"),
+            ([np.ones((1, 2)), [["2", "1"]]], r"payoffs\[1\] is not an array of numbers: .* type <U1"),
+            ([[[1j, 2]], np.ones((1, 2))], r"payoffs\[0\] is not an array of numbers: .* type complex128"),
             ([np.ones((2, 2)), [[1, 2], [3]]], r"payoffs\[1\] is not an array of numbers"),
         ],
     )
@@ -336,6 +339,10 @@ class TestNormalFormGame:
             games.NormalFormGame.zero_sum([1, 2, 3])
         with pytest.raises(ValueError, match=r"square payoff matrix, got shape \(1, 3\)"):
             games.NormalFormGame.symmetric([[1, 2, 3]])
+        with pytest.raises(ValueError, match=r"the payoff matrix is not an array of numbers: .* complex128"):
+            games.NormalFormGame.zero_sum([[1j, 2]])
+        thirds = games.NormalFormGame.symmetric([[Fraction(1, 3), 0], [1, Fraction(2, 3)]])
+        np.testing.assert_array_equal(thirds.payoffs[1], [[1 / 3, 1], [0, 2 / 3]])
         for weights in [(1, 2), (1, 2, 0), (1, 2, np.inf)]:
             with pytest.raises(ValueError, match="weights must be three positive numbers"):
                 games.weighted_rps(weights)

@@ -247,6 +247,13 @@ def test_joint_distributions_that_are_none(joint, message):
         metrics.equilibrium_gaps(games.weighted_rps(), joint)
 
 
+def test_a_joint_distribution_may_be_off_by_rounding_as_solvers_leave_it():
+    game = games.prisoners_dilemma()
+    exact = metrics.equilibrium_gaps(game, [[0, 0], [0, 1]])
+    rounded = metrics.equilibrium_gaps(game, [[-1e-17, 0], [1e-15, 1]])
+    np.testing.assert_allclose(rounded.swap.per_player, exact.swap.per_player, atol=1e-14)
+
+
 @given(st.integers(1, 10**7), st.integers(1, 5))
 def test_log_spaced_rounds(horizon, per_decade):
     rounds = metrics.log_spaced_rounds(horizon, per_decade)
