@@ -9,10 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from regret_envs.agents.euclidean import project_to_simplex
 from regret_envs.agents.hedge import softmax
 from regret_envs.agents.steps import SteppedAgent
 from regret_envs.registry import lookup
+from regret_envs.spaces import project_to_simplex
 from regret_envs.worlds import FloatArray
 
 

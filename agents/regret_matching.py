@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from regret_envs.agents.base import Agent
+from regret_envs.agents.base import Agent, Bounds
 from regret_envs.agents.stationary import stationary_distribution
 from regret_envs.worlds import FloatArray
 
@@ -38,7 +38,7 @@ class RegretMatching(Agent):
 
     reference = "Hart and Mas-Colell 2000"
     guarantee = "external regret ≤ ρ sqrt((d − 1) T)"
-    bounds = "external"
+    bounds: ClassVar[Bounds] = "external"
     shares_bound: ClassVar[bool] = True
 
     def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float:

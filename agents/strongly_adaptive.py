@@ -95,7 +95,9 @@ class StronglyAdaptive(Agent):
     def act(self) -> FloatArray:
         """The experts' policies, weighed."""
         proposals = [np.asarray(expert.agent.act()).T for expert in self._experts]
-        policies = sum(e.weights * p for e, p in zip(self._experts, proposals, strict=True))
+        policies = np.zeros(self._shape)
+        for expert, proposal in zip(self._experts, proposals, strict=True):
+            policies += expert.weights * proposal
         policies /= policies.sum(axis=0)
         self._played.append((list(self._experts), proposals, policies))
         return policies.T

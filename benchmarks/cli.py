@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from regret_envs.benchmarks.results import Row
     from regret_envs.benchmarks.runner import Cell
     from regret_envs.benchmarks.tables import Table
-    from regret_envs.benchmarks.tasks import Task
+    from regret_envs.benchmarks.task import Task
     from regret_envs.worlds import World
 
 _RESULTS = Path("regret-envs-results.jsonl")
@@ -202,7 +202,7 @@ def leaderboard(
 ) -> None:
     """Show what the results come to: mean ± standard error a task, and the scores over all."""
     from regret_envs.benchmarks.tables import SCORE_COLUMNS
-    from regret_envs.benchmarks.tasks import METRICS
+    from regret_envs.benchmarks.task import METRICS
     from regret_envs.registry import UnknownNameError, lookup
 
     tasks = [task.id for task in _chosen_tasks(suite)] if suite else None

@@ -20,7 +20,7 @@ from regret_envs import metrics
 from regret_envs.agents import Agent, Optimiser, registry
 from regret_envs.agents.optimiser import best_plan
 from regret_envs.benchmarks.results import Cells, Row
-from regret_envs.benchmarks.tasks import METRICS, RECORDED_METRICS, Task, make_feedback, make_world
+from regret_envs.benchmarks.task import METRICS, RECORDED_METRICS, Task, make_feedback, make_world
 from regret_envs.engine import Recorded, simulate
 from regret_envs.feedback import Feedback, unfit
 from regret_envs.games import Game, NormalFormGame

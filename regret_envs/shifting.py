@@ -164,6 +164,45 @@ _PHASE_ENDS = np.cumsum(np.ceil(1.6 ** np.arange(64.0)))
 
 
 @dataclass(frozen=True)
+class Reversal(Stream):
+    """Two actions, of which the better one turns bad halfway; nothing is random.
+
+    Losses are (0, lead) in the first half of the rounds and (1, 0) in the second. Importance-weighted
+    estimates make Exp3 play action 1 with a probability so small that a single such play is held
+    against it for the rest: its regret has a variance of the order of T², which implicit exploration
+    takes away (Lattimore and Szepesvári, "Bandit Algorithms", 2020, Chapters 11 and 12).
+
+    Args:
+        lead: by how much action 0 is better in the first half.
+
+    Raises:
+        ValueError: if it does not lie in [0, 1].
+    """
+
+    lead: float = 0.25
+
+    num_actions = 2
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.lead <= 1:
+            raise ValueError(f"lead must lie in [0, 1], got {self.lead!r}")
+
+    @property
+    def loss_scale(self) -> float:
+        """The range, 1."""
+        return 1.0
+
+    def start_run(self, rng: np.random.Generator, *, run: int, horizon: int) -> int:
+        """The horizon."""
+        return horizon
+
+    def draw(self, rng: np.random.Generator, state: int, t: int, num_rounds: int) -> FloatArray:
+        """The first half's losses, then the second's."""
+        early = np.arange(t, t + num_rounds) < state / 2
+        return np.where(early[:, None], [0.0, self.lead], [1.0, 0.0])
+
+
+@dataclass(frozen=True)
 class SwapLowerBound(Stream):
     """The lower bound for swap regret: one group of actions after the other is worth playing.
 

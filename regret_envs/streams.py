@@ -18,6 +18,7 @@ from regret_envs.recorded import Recorded, prices
 from regret_envs.registry import lookup
 from regret_envs.shifting import (
     PiecewiseStationary,
+    Reversal,
     Seasonal,
     StochasticallyConstrained,
     SwapLowerBound,
@@ -35,6 +36,7 @@ __all__ = [
     "PiecewiseStationary",
     "Rademacher",
     "Recorded",
+    "Reversal",
     "Seasonal",
     "StochasticallyConstrained",
     "Stream",
@@ -333,6 +335,7 @@ STREAMS: dict[str, Callable[..., World]] = {
     "piecewise": PiecewiseStationary,
     "seasonal": Seasonal,
     "constrained": StochasticallyConstrained,
+    "reversal": Reversal,
     "swap_lower_bound": SwapLowerBound,
     "adaptive": AdaptiveAdversary,
     "best_response": BestResponse,

@@ -8,7 +8,8 @@ from regret_envs import simulate
 from regret_envs.agents import Agent, Hedge
 from regret_envs.benchmarks import runner
 from regret_envs.benchmarks.results import complete_cells
-from regret_envs.benchmarks.tasks import TASKS, Task, make_world
+from regret_envs.benchmarks.task import Task, make_world
+from regret_envs.benchmarks.tasks import TASKS
 
 RPS = TASKS["weighted_rps_t20"]
 BIASED = TASKS["biased_gaussian_d3_t20"]

@@ -88,6 +88,11 @@ def test_swap_regret_is_forced_by_groups(spec):
     assert swap.mean() + 5 * swap.std(ddof=1) / math.sqrt(num_runs) > 0.8 * forced
 
 
+def test_the_reversal_comes_halfway():
+    losses = losses_of(streams.Reversal(0.4), 5, 2)
+    np.testing.assert_array_equal(losses[:, 1], [[0, 0.4]] * 3 + [[1, 0]] * 2)
+
+
 def test_groups_take_turns():
     losses = losses_of(streams.SwapLowerBound(6, group_size=3), 40, 50)
     for run in range(50):
@@ -148,6 +153,7 @@ def test_the_best_response_sees_policies_and_not_draws():
             ValueError,
             "group_size must divide .* 4, got 3",
         ),
+        (lambda: streams.make("reversal", lead=-0.5), ValueError, r"lead must lie in \[0, 1\], got -0.5"),
         (lambda: streams.make("best_response", game="jordan"), ValueError, "one game of two players"),
         (lambda: streams.make("best_response", game="shaply"), UnknownNameError, "did you mean 'shapley'"),
         (lambda: streams.make("best_response", player=2), ValueError, "player must be 0 or 1, got 2"),

@@ -26,9 +26,10 @@ EXAMPLES: list[Stream] = [
     streams.Seasonal(3, period=40),
     streams.StochasticallyConstrained(4),
     streams.SwapLowerBound(6, group_size=3),
+    streams.Reversal(0.4),
 ]
 # Their law is one over the whole horizon.
-OF_THE_HORIZON = (streams.PiecewiseStationary, streams.SwapLowerBound)
+OF_THE_HORIZON = (streams.PiecewiseStationary, streams.SwapLowerBound, streams.Reversal)
 BOUNDED = [s for s in EXAMPLES if s.num_actions > 1][4:]
 
 

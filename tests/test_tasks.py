@@ -3,15 +3,17 @@ import pytest
 
 from regret_envs import simulate
 from regret_envs.agents import Uniform
-from regret_envs.benchmarks.tasks import (
+from regret_envs.benchmarks.task import (
     GAME_METRICS,
     METRICS,
     STREAM_METRICS,
-    SUITES,
-    TASKS,
+    Layer,
     Task,
+    make_feedback,
     make_world,
 )
+from regret_envs.benchmarks.tasks import SUITES, TASKS
+from regret_envs.feedback import Bandit, Delayed
 from regret_envs.games import Game
 from regret_envs.registry import UnknownNameError
 
@@ -21,7 +23,8 @@ def test_every_task_states_its_world_as_it_is(task):
     world = make_world(task)
     assert task.loss_scale == pytest.approx(world.loss_scale, rel=1e-12)
     is_game = isinstance(world, Game)
-    assert task.metrics == (GAME_METRICS if is_game else STREAM_METRICS)
+    if task.id in (*SUITES["paper"].tasks, *SUITES["core"].tasks):
+        assert task.metrics == (GAME_METRICS if is_game else STREAM_METRICS)
     num_seats = world.num_players if is_game else 1
     # The whole horizon and the last run can be played.
     play = simulate(
@@ -30,6 +33,8 @@ def test_every_task_states_its_world_as_it_is(task):
         horizon=task.horizon,
         first_run=(task.num_runs or 1) - 1,
         starting_loss_scale=task.starting_loss_scale,
+        feedback=make_feedback(task),
+        record=("policies", "losses"),
     )
     assert all(METRICS[name](play).shape == (1,) for name in task.metrics)
 
@@ -61,6 +66,26 @@ def test_real_prices():
     # At natural size uniform's regret on NYSE(O) is 1.605.
     play = simulate(make_world(whole), Uniform(), horizon=5651)
     assert play.regret().item() * whole.settings["loss_scale"] == pytest.approx(1.605, abs=5e-4)
+
+
+def test_a_task_names_its_feedback_and_mistakes_in_it():
+    task = TASKS["bandit_delayed_d5_t2000"]
+    assert make_feedback(task) == [Bandit(), Delayed(20, jitter=20)]
+    assert msgspec.convert(msgspec.to_builtins(task), Task) == task
+    for layers, error, message in [
+        ([Layer("bandits")], UnknownNameError, "did you mean 'bandit'"),
+        ([Layer("bandit", {"gamma": 0.1})], TypeError, "gamma"),
+        ([Layer("delayed", {"delay": -3})], ValueError, "delay must be at least 0, got -3"),
+        ([Layer("delayed"), Layer("phased")], ValueError, "at most one layer of feedback may delay losses"),
+    ]:
+        with pytest.raises(error, match=message):
+            make_feedback(msgspec.structs.replace(task, feedback=tuple(layers)))
+
+
+def test_a_realised_metric_needs_drawn_actions():
+    play = simulate(make_world(TASKS["djia"]), Uniform(), horizon=3)
+    with pytest.raises(ValueError, match="a task whose feedback has the layer 'bandit'"):
+        METRICS["realised_regret"](play)
 
 
 def test_a_mistyped_field_or_world_is_an_error():
