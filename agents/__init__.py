@@ -28,6 +28,7 @@ from regret_envs.agents.regret_matching import (
 )
 from regret_envs.agents.stoltz_lugosi import StoltzLugosi
 from regret_envs.agents.strongly_adaptive import StronglyAdaptive
+from regret_envs.agents.tree_swap import TreeSwap
 
 __all__ = [
     "AGENTS",
@@ -59,6 +60,7 @@ __all__ = [
     "StoltzLugosi",
     "StronglyAdaptive",
     "ThompsonSampling",
+    "TreeSwap",
     "TsallisINF",
     "Uniform",
     "from_pettingzoo",

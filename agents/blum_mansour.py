@@ -74,11 +74,13 @@ class BlumMansour(Agent):
         # Large fresh arrays cost more than the arithmetic: the system hands them out page by page.
         self._work = np.empty((num_actions, num_actions, num_runs))
         self._played: deque[FloatArray] = deque()
+        self._last: FloatArray | None = None
 
     def act(self) -> FloatArray:
         """The stationary distribution of what the copies propose."""
         proposals = self._copies.act().T.reshape(self._work.shape)
-        policies = stationary_distribution(proposals, work=self._work)
+        policies = stationary_distribution(proposals, work=self._work, guess=self._last)
+        self._last = policies
         self._played.append(policies)
         return policies.T
 

@@ -36,6 +36,7 @@ def _powers(losses: FloatArray, power: int) -> FloatArray:
     largest policy is 1, so Newton's method from there rises to the root and does not pass it.
     """
     excess = losses - losses.min(axis=0) + 1.0
+    least = np.ones(excess.shape[1:])
     for _ in range(_NEWTON_STEPS):
         inverse = 1.0 / excess
         powers = inverse**power
@@ -43,7 +44,9 @@ def _powers(losses: FloatArray, power: int) -> FloatArray:
         root = total ** (1.0 / power)
         rise = (root - 1.0) * total / (powers * inverse).sum(axis=0)
         excess += rise
-        if rise.max(initial=0.0) <= _NEWTON_TOLERANCE:
+        least += rise
+        # Relative, since λ is as large as √d or d.
+        if (rise <= _NEWTON_TOLERANCE * least).all():
             break
     policies = excess**-power
     return policies / policies.sum(axis=0)

@@ -81,6 +81,13 @@ AGENTS: dict[str, AgentEntry] = {
     "blum-mansour-rm+": AgentEntry(
         f"{_HERE}.blum_mansour:BlumMansour", "Blum–Mansour over RM+ copies", "swap", {"copies": "rm+"}
     ),
+    "blum-mansour-log-barrier": AgentEntry(
+        f"{_HERE}.blum_mansour:BlumMansour",
+        "Blum–Mansour over optimistic log-barrier copies",
+        "swap",
+        {"copies": "oftrl-log-barrier[step_size=4]"},
+    ),
+    "tree-swap": AgentEntry(f"{_HERE}.tree_swap:TreeSwap", "TreeSwap over Hedge nodes", "swap"),
     "stoltz-lugosi": AgentEntry(
         f"{_HERE}.stoltz_lugosi:StoltzLugosi", "Stoltz–Lugosi: exponential weights over pairs", "internal"
     ),

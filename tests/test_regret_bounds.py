@@ -50,6 +50,9 @@ USED = {
     "adanormalhedge": 0.15,
     "squint": 0.2,
     "strongly-adaptive": 0.03,
+    "tree-swap": 0.2,
+    # A constant step, for self-play.
+    "blum-mansour-log-barrier": 0.005,
 }
 
 

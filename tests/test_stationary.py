@@ -6,6 +6,8 @@ import mpmath
 import numpy as np
 import pytest
 
+from regret_envs import games, simulate
+from regret_envs.agents import BlumMansour, stationary
 from regret_envs.agents.stationary import stationary_distribution
 
 
@@ -54,9 +56,17 @@ def wide_range(rng, d):
 FAMILIES = [dense, near_identity, nearly_reducible_blocks, near_cycle, sharp_softmax, wide_range]
 
 
+@pytest.fixture(params=["together", "in blocks"])
+def way(request, monkeypatch):
+    """Both ways of elimination, at any size."""
+    if request.param == "in blocks":
+        monkeypatch.setattr(stationary, "_MANY_ACTIONS", 1)
+        monkeypatch.setattr(stationary, "_BLOCK", 3)
+
+
 @pytest.mark.parametrize("num_actions", [2, 3, 7])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_relative_error_against_60_digits(family, num_actions):
+def test_relative_error_against_60_digits(family, num_actions, way):
     rng = np.random.default_rng(0)
     chains = np.stack([family(rng, num_actions) for _ in range(6)], axis=-1)
     chains /= chains.sum(0)
@@ -66,7 +76,7 @@ def test_relative_error_against_60_digits(family, num_actions):
         assert np.abs(found[:, run] / reference - 1).max() <= 1e-12
 
 
-def test_closed_form_of_two_states():
+def test_closed_form_of_two_states(way):
     leave_0, leave_1 = 3e-12, 1e-12
     chain = np.array([[1 - leave_0, leave_1], [leave_0, 1 - leave_1]])
     assert np.allclose(stationary_distribution(chain), [0.25, 0.75], rtol=1e-15)
@@ -86,12 +96,12 @@ def test_batches_are_solved_apart_and_left_alone():
     assert np.allclose(by_shape.reshape(4, 3000), together, rtol=1e-14)
 
 
-def test_one_state():
+def test_one_state(way):
     assert np.array_equal(stationary_distribution(np.ones((1, 1, 5))), np.ones((1, 5)))
 
 
 @pytest.mark.parametrize("num_actions", [2, 3, 6])
-def test_zeros_are_allowed(num_actions):
+def test_zeros_are_allowed(num_actions, way):
     # Nobody moves: every distribution is stationary, and the floor picks the uniform one.
     found = stationary_distribution(np.eye(num_actions))
     assert np.allclose(found, 1 / num_actions, rtol=1e-12)
@@ -103,3 +113,54 @@ def test_zeros_are_allowed(num_actions):
     line = np.eye(num_actions, k=-1)
     line[-1, -1] = 1.0
     assert np.allclose(stationary_distribution(line), np.eye(num_actions)[-1], rtol=0, atol=1e-12)
+
+
+def test_many_actions_in_blocks_are_as_together(monkeypatch):
+    chains = np.random.default_rng(2).dirichlet(np.full(101, 0.3), (101, 2, 3)).transpose(3, 0, 1, 2)
+    before = chains.copy()
+    monkeypatch.setattr(stationary, "_BATCH_CELLS", 4 * 101**2)
+    blocks = stationary_distribution(chains)
+    assert np.array_equal(chains, before)
+    one = stationary_distribution(chains[..., :1, 0])
+    assert np.array_equal(chains, before)
+    monkeypatch.setattr(stationary, "_MANY_ACTIONS", 1000)
+    assert np.allclose(blocks, stationary_distribution(chains), rtol=1e-13)
+    assert np.allclose(one[:, 0], blocks[:, 0, 0], rtol=1e-13)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_guess_changes_nothing_but_the_time(family, monkeypatch):
+    monkeypatch.setattr(stationary, "_MANY_ACTIONS", 1)
+    rng = np.random.default_rng(0)
+    chains = np.stack([family(rng, 7) for _ in range(6)], axis=-1)
+    chains /= chains.sum(0)
+    exactly = stationary_distribution(chains)
+    for guess in (np.full((7, 6), 1 / 7), exactly, np.repeat(np.eye(7)[:, :1], 6, axis=1)):
+        found = stationary_distribution(chains, guess=guess)
+        assert np.abs(found - exactly).sum(0).max() <= 2e-12
+
+
+def test_a_guess_of_a_slow_chain_is_not_taken_for_the_answer(monkeypatch):
+    # Power iteration from here changes by 1e-14 a step and is 0.5 away: only α = 0 tells.
+    monkeypatch.setattr(stationary, "_MANY_ACTIONS", 1)
+    chain = np.kron(np.eye(2), np.full((2, 2), 0.5)) + 1e-14
+    chain[:, :2] += [[0.0], [0.0], [1e-14], [1e-14]] * np.ones(2)
+    chain /= chain.sum(0)
+    guess = np.array([0.5, 0.5, 0.0, 0.0])
+    found = stationary_distribution(chain, guess=guess)
+    assert np.allclose(found, exact(chain), rtol=1e-12) and found[2] > 0.3
+
+
+def test_warm_play_is_that_of_elimination(monkeypatch):
+    monkeypatch.setattr(stationary, "_MANY_ACTIONS", 8)
+    eliminations = []
+    inner = stationary._eliminate_in_blocks
+    monkeypatch.setattr(stationary, "_eliminate_in_blocks", lambda p: eliminations.append(len(p)) or inner(p))
+    game = games.RandomGames((12, 9))
+    settings = {"horizon": 200, "num_runs": 3, "starting_loss_scale": 1.0, "record": "policies"}
+    warm = simulate(game, [BlumMansour(), BlumMansour()], **settings)
+    assert sum(eliminations) < 60  # of 1,200
+    monkeypatch.setattr(stationary, "_MANY_ACTIONS", 100)
+    cold = simulate(game, [BlumMansour(), BlumMansour()], **settings)
+    for n in range(2):
+        assert np.allclose(warm.policies[n], cold.policies[n], rtol=0, atol=1e-10)
