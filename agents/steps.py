@@ -11,6 +11,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from regret_envs.agents.base import Agent
+from regret_envs.worlds import non_negative
 
 
 @dataclass(eq=False)
@@ -24,6 +25,7 @@ class SteppedAgent(Agent):
 
     Raises:
         ValueError: if `step_size` is negative, not finite or another word.
+        TypeError: if it is neither a number nor a word.
     """
 
     step_size: float | Literal["anytime"] | None = None
@@ -35,8 +37,8 @@ class SteppedAgent(Agent):
         if isinstance(self.step_size, str):
             if self.step_size != "anytime":
                 raise ValueError(f"step_size must be a number or 'anytime', got {self.step_size!r}")
-        elif self.step_size is not None and not (np.isfinite(self.step_size) and self.step_size >= 0):
-            raise ValueError(f"step_size must be finite and not negative, got {self.step_size!r}")
+        elif self.step_size is not None:
+            non_negative("step_size", self.step_size)
 
     @abstractmethod
     def _bound_terms(self, num_actions: int, loss_range: float, shrinks: bool) -> tuple[float, float]:

@@ -9,6 +9,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import cached_property
 from importlib import resources
 from numbers import Real
@@ -189,7 +190,7 @@ def _read(path: Path, key: str | None) -> FloatArray:
     if suffix == ".parquet":
         return _read_parquet(path)
     try:
-        arrays = _read_numpy(path)
+        arrays = _read_numpy(path, key)
     except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path} cannot be read as {suffix}: {error}") from error
     if suffix == ".npy":
@@ -203,13 +204,15 @@ def _read(path: Path, key: str | None) -> FloatArray:
 _FORMATS = (".npy", ".npz", ".csv", ".parquet")
 
 
-def _read_numpy(path: Path) -> dict[str, Any]:
-    """The arrays of an .npz file by name, or the array of an .npy file under the empty name."""
+def _read_numpy(path: Path, key: str | None) -> dict[str, Any]:
+    """The array of an .npy file under the empty name, or of an .npz file the one asked for beside names."""
     with path.open("rb") as file:
         if path.suffix.lower() == ".npy":
             return {"": np.lib.format.read_array(file, allow_pickle=False)}
         with np.lib.npyio.NpzFile(file, allow_pickle=False) as arrays:
-            return dict(arrays)
+            # What lies beside it need not be numbers.
+            wanted = arrays.files[0] if key is None and len(arrays.files) == 1 else key
+            return {name: arrays[name] if name == wanted else None for name in arrays.files}
 
 
 _MISSING = {"", "na", "n/a", "nan", "null", "none"}
@@ -220,12 +223,15 @@ def _read_csv(path: Path) -> FloatArray:
     rows: list[list[float]] = []
     names: list[str] | None = None
     with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
+        reader = csv.reader(file, strict=True)
         try:
             for cells in filter(None, reader):
                 if names is None:
                     names = cells if not any(_is_missing_or_number(cell) for cell in cells) else []
                     width = len(cells)
+                    if width == 1 and any(other in cells[0] for other in ";\t"):
+                        where = f"{path.name}: row {reader.line_num}"
+                        raise ValueError(f"{where}: cells must lie between commas, got {cells[0]!r}")
                     if names:
                         continue
                 if len(cells) != width:
@@ -270,14 +276,21 @@ def _read_parquet(path: Path) -> FloatArray:
         table = pq.read_table(path)
     except pa.ArrowInvalid as error:
         raise ValueError(f"{path} cannot be read as .parquet: {error}") from error
-    columns = [column.to_numpy() for column in table.columns]
+    columns = [_dates_as_text(column.to_numpy()) for column in table.columns]
     return _table(np.stack(columns, axis=1) if columns else [], path.name, table.column_names)
+
+
+def _dates_as_text(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Dates and durations as text cells; NumPy makes numbers of some of them."""
+    return array.astype(str).astype(object) if array.dtype.kind in "mM" else array
 
 
 def _table(source: npt.ArrayLike, name: str, columns: Sequence[str] | None = None) -> FloatArray:
     """A copy of `source` as float64 (rounds, num_actions), or what is wrong with it and where."""
+    if np.ma.is_masked(source):
+        source = np.ma.filled(np.ma.asarray(source).astype(np.float64), np.nan)
     try:
-        array = np.asarray(source)
+        array = _dates_as_text(np.asarray(source))
     except ValueError as error:
         raise ValueError(f"{name} is not a table of (rounds, num_actions): {error}") from error
     if len(array.shape) > 0 and len(array) == 0:
@@ -291,8 +304,9 @@ def _table(source: npt.ArrayLike, name: str, columns: Sequence[str] | None = Non
 
     if array.dtype.kind not in "fiub":
         # As objects, the cells of a list are still what they were before NumPy made them all text.
-        for (row, column), cell in np.ndenumerate(np.asarray(source, dtype=object)):
-            if not isinstance(cell, Real):
+        cells = np.asarray(source, dtype=object) if array.dtype.kind == "U" else array
+        for (row, column), cell in np.ndenumerate(cells):
+            if not isinstance(cell, (Real, Decimal)):
                 raise ValueError(f"{where(row, column)}: {cell!r} is not a number")
     losses = array.astype(np.float64)
     finite = np.isfinite(losses)

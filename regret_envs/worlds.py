@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -257,7 +258,13 @@ class StreamEpisode(Episode):
             raise ValueError(f"the stream was started for {self._horizon} rounds and they are over")
         by_run = np.empty((len(self._rngs), rounds, self._stream.num_actions))
         for r, (rng, state) in enumerate(zip(self._rngs, self._states, strict=True)):
-            by_run[r] = self._stream.draw(rng, state, self._t, rounds)
+            losses = self._stream.draw(rng, state, self._t, rounds)
+            if np.shape(losses) != by_run.shape[1:]:
+                raise ValueError(
+                    f"{self._stream!r} drew losses of shape {np.shape(losses)}: "
+                    f"(num_rounds, num_actions) is {by_run.shape[1:]}"
+                )
+            by_run[r] = losses
         block = np.ascontiguousarray(by_run.transpose(1, 2, 0))
         block.flags.writeable = False
         self._block, self._next, self._t = block, 0, self._t + rounds
@@ -281,8 +288,11 @@ def non_negative(name: str, value: float) -> float:
     """Return `value` as a float, or say that it is negative or not finite.
 
     Raises:
-        ValueError: if `value` is negative or not finite.
+        TypeError: if `value` is no number.
+        ValueError: if it is negative or not finite.
     """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
     if not np.isfinite(value) or value < 0:
         raise ValueError(f"{name} must be finite and not negative, got {value!r}")
     return float(value)

@@ -67,6 +67,8 @@ def test_hedge_with_a_step_that_shrinks(losses, agent, horizon):
 def test_hedge_refuses_a_step(step):
     with pytest.raises(ValueError, match=f"step_size must be .*{step}"):
         Hedge(step_size=step)
+    with pytest.raises(TypeError, match="step_size must be a number, got True"):
+        Hedge(step_size=True)
 
 
 def test_hedge_on_weighted_rock_paper_scissors():

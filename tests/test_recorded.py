@@ -1,8 +1,10 @@
 """Recorded losses: every format, every kind of bad input, and the shipped price relatives."""
 
+import datetime
 import pickle
 import subprocess
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -54,6 +56,20 @@ class TestReading:
             Recorded(tmp_path / "losses.parquet").losses, np.stack(list(table.values()), axis=1)
         )
 
+    def test_parquet_decimals(self, tmp_path):
+        pa = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pa.table({"a": [Decimal("1.25")], "b": [3]}), tmp_path / "losses.parquet")
+        np.testing.assert_array_equal(Recorded(tmp_path / "losses.parquet").losses, [[1.25, 3]])
+
+    def test_npz_beside_an_array_of_objects(self, tmp_path):
+        np.savez(tmp_path / "two.npz", losses=LOSSES, names=np.array(["a", None], dtype=object))
+        np.testing.assert_array_equal(Recorded(tmp_path / "two.npz", key="losses").losses, LOSSES)
+        with pytest.raises(ValueError, match=r"cannot be read as .npz: Object arrays"):
+            Recorded(tmp_path / "two.npz", key="names")
+        with pytest.raises(ValueError, match=r"holds 2 arrays, choose one by key="):
+            Recorded(tmp_path / "two.npz")
+
     @pytest.mark.parametrize("header", ["", "a,b,c\n", "\ufeffa,b,c\n", '"x, y",b,c\r\n'])
     def test_csv_with_or_without_header(self, tmp_path, header):
         rows = "".join(",".join(map(repr, row)) + "\n" for row in LOSSES.tolist())
@@ -102,6 +118,9 @@ class TestBadInput:
             (",a,b\n0,4,5\n", r"row 1, column 1: the value is missing"),
             ("1,2\n3,4,5\n", r"bad.csv: row 2 has 3 cells, the first has 2"),
             ("a,b\n1,2\n3\n", r"bad.csv: row 3 has 1 cells, the first has 2"),
+            ("a;b\n1,5;2,5\n", r"bad.csv: row 1: cells must lie between commas, got 'a;b'"),
+            ("1\t2\n3\t4\n", r"bad.csv: row 1: cells must lie between commas, got '1\\t2'"),
+            ('a,"b\n1,2\n', r"bad.csv cannot be read as .csv: unexpected end of data"),
             ("a,b\n", "bad.csv has no rows"),
             ("", "bad.csv has no rows"),
         ],
@@ -122,6 +141,12 @@ class TestBadInput:
                 r"recorded losses: row 1, column 1, counted from 0: the value is missing",
             ),
             ([[1, 2], [-np.inf, 4]], r"row 1, column 0, counted from 0: -inf is not finite"),
+            (
+                np.ma.array([[1, 2], [3, 4]], mask=[[0, 0], [1, 0]]),
+                r"row 1, column 0, counted from 0: the value is missing",
+            ),
+            (np.array([["2020-01-01"]], "M8[ns]"), r"row 0, column 0.*'2020-01-01T.*' is not a number"),
+            (np.array([[3]], "m8[ns]"), r"row 0, column 0.*is not a number"),
             ([[1, 2], [3, None]], r"row 1, column 1, counted from 0: None is not a number"),
             ([[1, 2], ["x", 4]], r"row 1, column 0, counted from 0: 'x' is not a number"),
             (
@@ -178,6 +203,14 @@ class TestBadInput:
                 r"bad.parquet: row 1, column 1 \('b'\), counted from 0: the value is",
             ),
             ({"day": ["mon", "tue"], "b": [3.0, 4.0]}, r"row 0, column 0 \('day'\).*'mon' is not a number"),
+            (
+                {"a": [1.0], "day": [datetime.date(2020, 1, 2)]},
+                r"row 0, column 1 \('day'\).*'2020-01-02' is not a number",
+            ),
+            (
+                {"time": pa.array([5], pa.timestamp("ns")), "b": pa.array([5], pa.timestamp("ns"))},
+                r"row 0, column 0 \('time'\).*'1970-01-01T.*' is not a number",
+            ),
             ({"a": pa.array([], pa.float64())}, "bad.parquet has no rows"),
             ({}, "bad.parquet has no rows"),
         ]:

@@ -209,6 +209,22 @@ def test_bad_settings(name, bad, message):
         streams.make(name, **bad)
 
 
+def test_a_scale_must_be_a_number():
+    for bad in ("0.5", True, [1.0], None):
+        with pytest.raises(TypeError, match="scale must be a number, got "):
+            streams.Gaussian(scale=bad)
+    assert streams.Gaussian(scale=np.float32(2)).loss_scale == 2
+
+
+def test_a_stream_that_draws_losses_of_the_wrong_shape_is_named():
+    class Wrong(streams.Gaussian):
+        def draw(self, rng, state, t, num_rounds):
+            return super().draw(rng, state, t, num_rounds)[0]
+
+    with pytest.raises(ValueError, match=r"Wrong\(.*\) drew losses of shape \(3,\): .* is \(5, 3\)"):
+        losses_of(Wrong(3), horizon=5)
+
+
 def test_make_knows_names_and_settings():
     assert streams.make("bernoulli", num_actions=10, gap=0.05) == streams.Bernoulli(10, gap=0.05)
     with pytest.raises(UnknownNameError, match="unknown stream 'gausian': did you mean 'gaussian'"):
