@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from regret_envs.benchmarks.reproduce.command import reproduce
+from regret_envs.benchmarks.train_command import train
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -349,3 +350,4 @@ class _Progress:
 
 
 main.add_command(reproduce)
+main.add_command(train)

@@ -1,0 +1,211 @@
+"""The training loop: seeded, interruptible, and continued to the bit."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regret_envs.agents.attention import checkpoint, objectives
+from regret_envs.agents.attention.analysis import logit_step_size
+from regret_envs.agents.attention.model import AttentionModel
+from regret_envs.agents.attention.recipe import Recipe, make_model, make_world
+from regret_envs.agents.attention.rollout import play_batch
+
+_WARM_UP = 20
+_REPORT_SECONDS = 0.25
+_EVALUATION_SEQUENCES = 8192
+
+_REGRETS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "regret": objectives.external_regret,
+    "ball-regret": objectives.ball_regret,
+    "swap-regret": objectives.swap_regret,
+    "block-swap-regret": objectives.block_regret,
+}
+
+
+class DivergedError(ArithmeticError):
+    """The loss is not finite any more; says in which step, and what may help."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far training is.
+
+    Attributes:
+        step: steps done.
+        num_steps: of so many.
+        loss: of the last batch.
+        step_size: what Hedge step the last batch's policies fit best (see `logit_step_size`).
+        seconds_left: at the pace so far.
+    """
+
+    step: int
+    num_steps: int
+    loss: float
+    step_size: float
+    seconds_left: float
+
+
+class Trainer:
+    """A model in training.
+
+    All random numbers of a step come from the recipe's seed and the step's number, so that a run that
+    was saved and resumed ends in the same bits as one that was not.
+
+    Args:
+        recipe: checked here.
+        device: any torch device.
+
+    Attributes:
+        step: steps done.
+        seconds: spent so far, in this process and before.
+
+    Raises:
+        ValueError: if the recipe does not go together, or the device is not there.
+    """
+
+    def __init__(self, recipe: Recipe, device: str = "cpu") -> None:
+        recipe.check()
+        self.recipe = recipe
+        self.step = 0
+        self.seconds = 0.0
+        self.world = make_world(recipe)
+        self.model: AttentionModel = make_model(recipe).to(checkpoint.find_device(device))
+        self._optimizer = torch.optim.Adam(self.model.parameters(), lr=recipe.learning_rate)
+
+    def loss(self, step: int, size: int) -> tuple[Tensor, Tensor, Tensor]:
+        """The objective on the batch of a step, and the policies and losses that it is of."""
+        recipe = self.recipe
+        policies, losses = play_batch(self.model, recipe, self.world, step, size)
+        if recipe.estimator == "hindsight":
+            return objectives.hindsight_brier(policies, losses).mean(), policies, losses
+        regrets = _REGRETS[recipe.objective](policies, losses)
+        value = objectives.aggregate(
+            regrets, recipe.h, worst_of=recipe.worst_of, temperature=recipe.temperature
+        )
+        return value, policies, losses
+
+    def train_step(self) -> tuple[Tensor, Tensor, Tensor]:
+        """One optimiser step.
+
+        Raises:
+            DivergedError: if the loss is not finite; the parameters are those before the step.
+        """
+        began = time.perf_counter()
+        self.model.train()
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._learning_rate()
+        value, policies, losses = self.loss(self.step, self.recipe.batch_size)
+        if not math.isfinite(value.detach().item()):
+            raise DivergedError(
+                f"the loss is {value.item()} in step {self.step + 1} of {self.recipe.num_steps}: try a "
+                f"smaller learning rate than {self.recipe.learning_rate:g}"
+                + (", or h='square'" if self.recipe.h == "exponential" else "")
+            )
+        self._optimizer.zero_grad(set_to_none=True)
+        value.backward()  # type: ignore[no-untyped-call]
+        self._optimizer.step()
+        self.step += 1
+        self.seconds += time.perf_counter() - began
+        return value.detach(), policies.detach(), losses
+
+    def _learning_rate(self) -> float:
+        done = self.step / self.recipe.num_steps
+        return (
+            self.recipe.learning_rate
+            * min(1.0, (self.step + 1) / _WARM_UP)
+            * 0.5
+            * (1 + math.cos(math.pi * done))
+        )
+
+    def final_loss(self) -> float:
+        """The objective on sequences that training has not seen."""
+        self.model.train()
+        rounds = max(_EVALUATION_SEQUENCES // self.recipe.batch_size, 1)
+        with torch.no_grad():
+            values = [
+                self.loss(self.recipe.num_steps + i, self.recipe.batch_size)[0].item() for i in range(rounds)
+            ]
+        return sum(values) / rounds
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Parameters and the optimiser's moments, by name."""
+        state: dict[str, Any] = self._optimizer.state
+        tensors = {}
+        for name, parameter in self.model.named_parameters():
+            tensors[f"model/{name}"] = parameter.detach()
+            for key, value in state.get(parameter, {}).items():  # type: ignore[call-overload]
+                tensors[f"{key}/{name}"] = value
+        return tensors
+
+    def load(self, tensors: dict[str, Tensor], step: int, seconds: float) -> None:
+        """Go back to a saved state."""
+        self.step, self.seconds = step, seconds
+        with torch.no_grad():
+            for name, parameter in self.model.named_parameters():
+                parameter.copy_(tensors[f"model/{name}"])
+                keys = [key for key in ("step", "exp_avg", "exp_avg_sq") if f"{key}/{name}" in tensors]
+                if keys:
+                    self._optimizer.state[parameter] = {
+                        # Adam keeps its step count on the CPU whatever the parameters' device.
+                        key: tensors[f"{key}/{name}"].to("cpu" if key == "step" else parameter.device)
+                        for key in keys
+                    }
+
+
+def train(
+    recipe: Recipe,
+    out: Path,
+    *,
+    device: str = "cpu",
+    resume: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> checkpoint.Config:
+    """Train a model and write its checkpoint.
+
+    Interrupted (KeyboardInterrupt), the state is saved in `out` before the exception goes on.
+
+    Args:
+        recipe: what to train, and how.
+        out: the checkpoint's folder; it is created.
+        device: any torch device.
+        resume: continue what was saved in `out`.
+        progress: called several times a second.
+
+    Returns:
+        The checkpoint's config.
+
+    Raises:
+        ValueError: if the recipe does not go together, the device is not there, or a loss is not finite.
+        CheckpointError: if there is nothing to resume, or it was made by another recipe.
+        DivergedError: if the objective is not finite.
+    """
+    trainer = Trainer(recipe, device)
+    if resume:
+        checkpoint.resume_state(out, trainer)
+    out.mkdir(parents=True, exist_ok=True)
+    reported = 0.0
+    first, began = trainer.step, time.perf_counter()
+    try:
+        while trainer.step < recipe.num_steps:
+            value, policies, losses = trainer.train_step()
+            now = time.perf_counter()
+            if progress is not None and (
+                now - reported > _REPORT_SECONDS or trainer.step == recipe.num_steps
+            ):
+                reported = now
+                pace = (now - began) / (trainer.step - first)
+                left = pace * (recipe.num_steps - trainer.step)
+                fitted = logit_step_size(policies, losses)
+                progress(Progress(trainer.step, recipe.num_steps, value.item(), fitted, left))
+    except KeyboardInterrupt:
+        checkpoint.save_state(out, trainer)
+        raise
+    return checkpoint.save(out, trainer.model, recipe, trainer.final_loss())
