@@ -2,9 +2,12 @@
 
 A spec is a name or a `"module:Class"` target (or `"module:function"`, where it makes an agent), with
 settings in brackets where they differ from the defaults:
+A spec is a name, a `"module:Class"` target or `checkpoint:` and a folder, with settings in brackets
+where they differ from the defaults:
 
     hedge
     hedge[step_size=0.7]
+    checkpoint:runs/lsa
     blum-mansour[copies=hedge[step_size=0.9]]
     mypkg.mine:Mine[alpha=2]
 
@@ -43,6 +46,7 @@ class AgentEntry:
         settings: what sets the entry apart from the class's defaults; an agent is given as a spec.
         requires: the extra that it needs, or None.
         takes: what feedback it plays under, see `Agent.takes`.
+        checkpoint: the shipped checkpoint that it plays (a folder of `attention/checkpoints`), or None.
     """
 
     target: str
@@ -51,9 +55,22 @@ class AgentEntry:
     settings: Mapping[str, Any] = field(default_factory=dict)
     requires: str | None = None
     takes: Takes = "any"
+    checkpoint: str | None = None
 
 
 _HERE = "regret_envs.agents"
+
+
+def _trained(checkpoint: str, summary: str) -> AgentEntry:
+    return AgentEntry(
+        f"{_HERE}.attention.builtin:TrainedAgent",
+        summary,
+        "",
+        {"path": checkpoint},
+        requires="torch",
+        checkpoint=checkpoint,
+    )
+
 
 AGENTS: dict[str, AgentEntry] = {
     "uniform": AgentEntry(f"{_HERE}.baselines:Uniform", "Uniform play: what learning has to beat", ""),
@@ -142,6 +159,24 @@ AGENTS: dict[str, AgentEntry] = {
         "external",
         takes="bandit",
     ),
+    "linear-attention": AgentEntry(
+        f"{_HERE}.attention.builtin:LinearAttentionAgent",
+        "Linear self-attention at its stationary point k*(d, T)",
+        "",
+        requires="torch",
+        checkpoint="linear-attention",
+    ),
+    "swap-attention": AgentEntry(
+        f"{_HERE}.attention.builtin:SwapAttentionAgent",
+        "Multi-head swap attention at its stationary point",
+        "",
+        requires="torch",
+        checkpoint="swap-attention",
+    ),
+    "linear-attention-trained": _trained("linear-attention", "Linear self-attention, regret-trained"),
+    "swap-attention-trained": _trained("swap-attention", "Swap attention, trained on swap-regret loss"),
+    "transformer-2": _trained("transformer-2", "2-layer softmax Transformer, regret-trained"),
+    "transformer-4": _trained("transformer-4", "4-layer softmax Transformer, regret-trained"),
 }
 
 
@@ -169,8 +204,18 @@ def make(spec: str) -> Agent:
             or the class is not an agent (says what is missing), or the function made none.
     """
     name, given = parse(spec)
-    custom = _TARGET.fullmatch(name)
-    entry = AgentEntry(name, "", "") if custom else lookup("agent", name, AGENTS)
+    if name.startswith(_CHECKPOINT):
+        entry = AgentEntry(
+            f"{_HERE}.attention.checkpoint:Checkpoint",
+            "",
+            "",
+            {"path": name.removeprefix(_CHECKPOINT)},
+            requires="torch",
+        )
+    elif _TARGET.fullmatch(name):
+        entry = AgentEntry(name, "", "")
+    else:
+        entry = lookup("agent", name, AGENTS)
     cls = _load(entry.target, entry.requires)
     settings = {**entry.settings, **given}
     known = inspect.signature(cls).parameters
@@ -244,17 +289,25 @@ def split(specs: str) -> list[str]:
 
 
 def source_hash(spec: str) -> str | None:
-    """The SHA-256 of the module files of the custom agents in a spec, nested ones too; None without any.
+    """The SHA-256 of the custom agents' modules and of the checkpoints in a spec, nested ones too.
+
+    Returns:
+        None where there are neither.
 
     Raises:
         AgentImportError: if there is no such module.
     """
-    digests = sorted(hashlib.sha256(_source_file(m).read_bytes()).hexdigest() for m in _custom_modules(spec))
+    files = [_source_file(m) for m in _custom_modules(spec)]
+    for folder in _checkpoints(spec):
+        files += [file for name in _CHECKPOINT_FILES if (file := folder / name).is_file()]
+    digests = sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
     if len(digests) < 2:
         return digests[0] if digests else None
     return hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
+_CHECKPOINT = "checkpoint:"
+_CHECKPOINT_FILES = ("config.json", "model.safetensors")
 _TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 
@@ -359,8 +412,23 @@ def _custom_modules(spec: str) -> set[str]:
     except SpecError:  # the setting is a word that is no spec, such as a path
         return set()
     module = name.partition(":")[0]
-    found = {module} if _TARGET.fullmatch(name) and not module.startswith(f"{_HERE}.") else set()
+    custom = _TARGET.fullmatch(name) and not name.startswith((_CHECKPOINT, f"{_HERE}."))
+    found = {module} if custom else set()
     return found.union(*(_custom_modules(value) for value in settings.values() if isinstance(value, str)))
+
+
+def _checkpoints(spec: str) -> set[Path]:
+    """The folders of the checkpoints in a spec."""
+    try:
+        name, settings = parse(spec)
+    except SpecError:
+        return set()
+    found = set()
+    if name.startswith(_CHECKPOINT):
+        found.add(Path(name.removeprefix(_CHECKPOINT)))
+    elif name in AGENTS and (shipped := AGENTS[name].checkpoint):
+        found.add(Path(__file__).parent / "attention" / "checkpoints" / shipped)
+    return found.union(*(_checkpoints(value) for value in settings.values() if isinstance(value, str)))
 
 
 def _source_file(module: str) -> Path:

@@ -12,7 +12,17 @@ from regret_envs.agents import AGENTS, Agent, make
 from regret_envs.metrics import REGRETS, off_simplex
 
 # Agents whose play depends on the level of the losses and not on their differences alone.
-SHIFT_DEPENDENT = {"ucb1", "thompson"}
+# What attention was trained to is nearly free of it; at d = 3 and T = 20 the first two play that too.
+SHIFT_DEPENDENT = {
+    "ucb1",
+    "thompson",
+    "linear-attention",
+    "swap-attention",
+    "linear-attention-trained",
+    "swap-attention-trained",
+    "transformer-2",
+    "transformer-4",
+}
 # Agents that break ties, or try actions, in their order.
 ORDER_DEPENDENT = {"ucb1", "thompson"}
 # Agents that draw from their generator, so that calls more or fewer change what comes.
@@ -78,7 +88,8 @@ class TestEveryAgent:
     def test_reset_starts_anew(self, name):
         agent = agent_of(name)
         first = play_on(begin(agent, 3, 4), losses_of(3, 4))
-        play_on(begin(agent, 3, 2, horizon=None), losses_of(3, 2, seed=1))
+        horizon = 20 if agent.unsupported(3, horizon=None) else None
+        play_on(begin(agent, 3, 2, horizon=horizon), losses_of(3, 2, seed=1))
         assert np.array_equal(play_on(begin(agent, 3, 4), losses_of(3, 4)), first)
 
     def test_runs_do_not_meet(self, name):

@@ -34,7 +34,7 @@ class TrainedAgent(Checkpoint):
 
     def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
         """Another number of actions or another horizon than it was trained for is not played."""
-        recipe = self._load()[1].recipe
+        recipe = self._config.recipe
         if (num_actions, horizon) == (recipe.num_actions, recipe.horizon):
             return None
         return f"{self.path} was trained for {recipe.num_actions} actions and a horizon of {recipe.horizon}"

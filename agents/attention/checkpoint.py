@@ -137,7 +137,7 @@ def _read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def load(folder: str | os.PathLike[str], *, device: str = "cpu") -> tuple[AttentionModel, Config]:
-    """Read a checkpoint: the model in eval mode, linear and swap attention in float64, and its config.
+    """Read a checkpoint: the model in eval mode, in float64 where the device has it, and its config.
 
     Raises:
         CheckpointError: if a file is missing, damaged, from a newer version or does not fit the model.
@@ -163,7 +163,7 @@ def load(folder: str | os.PathLike[str], *, device: str = "cpu") -> tuple[Attent
         if not torch.isfinite(tensor).all():
             raise CheckpointError(f"{folder / MODEL_FILE}: parameter {name} is not finite")
     model.load_state_dict(tensors)
-    if config.recipe.model != "transformer" and where.type != "mps":
+    if where.type != "mps":  # which has no float64
         model = model.double()
     return model.to(where).eval(), config
 
@@ -216,7 +216,9 @@ class Checkpoint(Agent):
         path: the folder.
         device: any torch device.
 
-    The files are read when the agent is first asked to play, or whether it can.
+    Raises:
+        CheckpointError: if the checkpoint cannot be read.
+        ValueError: if the device is not there.
     """
 
     path: str
@@ -225,23 +227,18 @@ class Checkpoint(Agent):
     reference = "regret-trained attention"
     guarantee = "none beyond what was trained"
 
-    def _load(self) -> tuple[AttentionModel, Config]:
-        if "_loaded" not in self.__dict__:
-            self._loaded = load(self._folder(), device=self.device)
-        return self._loaded
+    def __post_init__(self) -> None:
+        self._model, self._config = load(self._folder(), device=self.device)
 
     def _folder(self) -> Path:
         return Path(self.path)
 
     def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
         """Another number of actions cannot be played, nor what the model itself cannot."""
-        model, config = self._load()
-        if num_actions != config.recipe.num_actions:
-            return (
-                f"checkpoint {self._folder()} was trained for {config.recipe.num_actions} actions and was "
-                f"asked to play {num_actions}"
-            )
-        return model.unsupported(num_actions, horizon=horizon)
+        trained = self._config.recipe.num_actions
+        if num_actions != trained:
+            return f"checkpoint {self.path} was trained for {trained} actions and was asked to play {num_actions}"
+        return self._model.unsupported(num_actions, horizon=horizon)
 
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
@@ -254,12 +251,12 @@ class Checkpoint(Agent):
         reason = self.unsupported(num_actions, horizon=horizon)
         if reason is not None:
             raise CheckpointError(reason)
-        self._load()[0].reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
+        self._model.reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
 
     def act(self) -> FloatArray:
         """The model's policies."""
-        return self._loaded[0].act()
+        return self._model.act()
 
     def observe(self, losses: FloatArray) -> None:
         """Show the model the losses."""
-        self._loaded[0].observe(losses)
+        self._model.observe(losses)

@@ -80,9 +80,11 @@ class AttentionModel(nn.Module, Agent):
             self._state = self.begin(num_runs, horizon)
 
     def act(self) -> FloatArray:
-        """Policies as float64, shape (num_runs, num_actions), whatever the device."""
+        """Policies as float64, shape (num_runs, num_actions), whatever the device and precision."""
         with torch.no_grad():
-            policies: FloatArray = self.policy(self._state).double().cpu().numpy()
+            policies: FloatArray = self.policy(self._state).cpu().numpy().astype(np.float64)
+        if self._parameter.dtype != torch.float64:
+            policies /= policies.sum(-1, keepdims=True)
         return policies
 
     def observe(self, losses: FloatArray) -> None:

@@ -164,13 +164,19 @@ class Transformer(AttentionModel):
         return self._advance(start, self.first.expand(num_runs, 1, -1))
 
     def policy(self, state: _State) -> Tensor:
-        """The policy that the last token gave."""
+        """The policy that the last token gave.
+
+        Raises:
+            ValueError: if all rounds are played.
+        """
+        if state.t > state.horizon + 1:
+            raise ValueError(f"{self!r} has played its {state.horizon} rounds; reset it to play again")
         return state.policy
 
     def step(self, state: _State, losses: Tensor) -> _State:
         """Append the token of the round's losses."""
-        if state.t > state.horizon:
-            raise ValueError(f"{self!r} has played its {state.horizon} rounds; reset it to play again")
+        if state.t > state.horizon:  # the last round's losses make no policy
+            return state._replace(t=state.t + 1)
         return self._advance(state, self.embedding(losses).unsqueeze(1))
 
     def _advance(self, state: _State, token: Tensor) -> _State:
