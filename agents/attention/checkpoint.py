@@ -237,7 +237,10 @@ class Checkpoint(Agent):
         """Another number of actions cannot be played, nor what the model itself cannot."""
         trained = self._config.recipe.num_actions
         if num_actions != trained:
-            return f"checkpoint {self.path} was trained for {trained} actions and was asked to play {num_actions}"
+            return (
+                f"checkpoint {self.path} was trained for {trained} actions "
+                f"and was asked to play {num_actions}"
+            )
         return self._model.unsupported(num_actions, horizon=horizon)
 
     def reset(

@@ -91,7 +91,7 @@ class AttentionModel(nn.Module, Agent):
         """Take in a round's losses."""
         like = self._parameter
         with torch.no_grad():
-            tensor = torch.as_tensor(np.ascontiguousarray(losses), dtype=like.dtype, device=like.device)
+            tensor = torch.tensor(np.asarray(losses), dtype=like.dtype, device=like.device)
             self._state = self.step(self._state, tensor)
 
 

@@ -20,7 +20,7 @@ from regret_envs.agents.attention.rollout import play_batch
 
 _WARM_UP = 20
 _REPORT_SECONDS = 0.25
-_EVALUATION_SEQUENCES = 8192
+_EVALUATION_BATCHES = 16
 
 _REGRETS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "regret": objectives.external_regret,
@@ -128,12 +128,10 @@ class Trainer:
     def final_loss(self) -> float:
         """The objective on sequences that training has not seen."""
         self.model.train()
-        rounds = max(_EVALUATION_SEQUENCES // self.recipe.batch_size, 1)
+        steps = range(self.recipe.num_steps, self.recipe.num_steps + _EVALUATION_BATCHES)
         with torch.no_grad():
-            values = [
-                self.loss(self.recipe.num_steps + i, self.recipe.batch_size)[0].item() for i in range(rounds)
-            ]
-        return sum(values) / rounds
+            values = [self.loss(step, self.recipe.batch_size)[0].item() for step in steps]
+        return sum(values) / len(values)
 
     def tensors(self) -> dict[str, Tensor]:
         """Parameters and the optimiser's moments, by name."""

@@ -83,7 +83,7 @@ class Transformer(AttentionModel):
         heads: int = 4,
         width: int = 32,
         mlp_ratio: int = 4,
-        normalisation: Normalisation = "none",
+        normalisation: Normalisation = "pre",
         positions: Positions = "none",
         horizon_input: bool = False,
         generator: torch.Generator | None = None,

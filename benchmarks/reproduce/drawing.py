@@ -1,0 +1,36 @@
+"""Figures without a display."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def panels(count: int) -> tuple[Figure, list[Axes]]:
+    """A figure of `count` panels side by side."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5 * count, 3.8), layout="constrained")
+    return figure, list(np.ravel(figure.subplots(1, count)))
+
+
+def band(axes: Axes, x: npt.ArrayLike, curves: npt.ArrayLike, label: str, colour: str) -> None:
+    """The mean of curves (seeds, points), and ± one standard error where there are several."""
+    array = np.atleast_2d(np.asarray(curves, dtype=np.float64))
+    mean = array.mean(0)
+    axes.plot(x, mean, color=colour, label=label)
+    if len(array) > 1:
+        error = array.std(0, ddof=1) / np.sqrt(len(array))
+        axes.fill_between(x, mean - error, mean + error, color=colour, alpha=0.25, linewidth=0)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a PNG."""
+    figure.savefig(path, dpi=150)

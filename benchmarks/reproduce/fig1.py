@@ -1,0 +1,196 @@
+"""Figure 1: k*(d, T), how it scales, that it is the only one, and that the whole gradient vanishes there."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from regret_envs.agents.attention.k_star import Hindsight, KStar, compute_k_star, k_star
+from regret_envs.agents.attention.linear import LinearAttention
+from regret_envs.agents.attention.objectives import regret_loss
+from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
+from regret_envs.benchmarks.reproduce.drawing import panels, save
+
+from regret_envs.worlds import FloatArray
+
+_ACTIONS = (2, 3, 5, 10, 20)
+_HORIZONS = (10, 20, 40, 80, 160, 320)
+_D, _T = 3, 20
+
+
+def run(options: Options) -> Report:
+    """The grid of k*, its slopes, signs of L′, the multi-head objective, and the full gradient."""
+    grid: dict[tuple[int, int], KStar] = {}
+    for d in _ACTIONS:
+        options.say(f"k* at d = {d}")
+        for horizon in _HORIZONS:
+            table = k_star(d, horizon)
+            grid[d, horizon] = table if options.quick else compute_k_star(d, horizon, seed=1)
+    checks = [_slope(d, grid) for d in _ACTIONS]
+    single = sum(_changes_sign_once(d, t, float(k)) for (d, t), k in grid.items())
+    checks.append(
+        Check(
+            "fig1",
+            f"problems of {len(grid)} where L' < 0 below k* and > 0 above",
+            single,
+            at_least=len(grid),
+        )
+    )
+    k = k_star(_D, _T)
+    checks.append(Check("fig1", f"k*({_D}, {_T})", k, standard_error=k.standard_error))
+    steps = np.linspace(0.4, 1.8, 29) * k
+    options.say("the multi-head objective, in chunks")
+    values, minimisers = multi_head_curve(steps, chunks=10 if options.quick else 40)
+    error = float(minimisers.std(ddof=1) / np.sqrt(len(minimisers)))
+    checks.append(
+        Check(
+            "fig1",
+            f"minimiser of the multi-head objective, d = {_D}, T = {_T}",
+            float(minimisers.mean()),
+            standard_error=error,
+            at_least=round(float(k) - 4 * error, 4),
+            at_most=round(float(k) + 4 * error, 4),
+        )
+    )
+    options.say("the full gradient")
+    chunks = 50 if options.quick else 200
+    at, beyond = (np.abs(gradient_z_scores(scale * k, chunks)).max() for scale in (1, 2))
+    checks += [
+        Check("fig1", "largest |z| of the 15 partial derivatives at (−k*I, 0, v·1)", at, at_most=4.0),
+        Check("fig1", "the same at 2k*", beyond, at_least=10.0),
+        *_local_minimum(float(k)),
+    ]
+    _draw(options, grid, steps, values)
+    notes = [
+        "The dimensions and horizons of the grid are ours.",
+        "L'(k) is estimated by Stein's lemma from single rounds (Hindsight), on common random numbers; "
+        + ("the shipped table is used." if options.quick else "computed anew, not from the shipped table."),
+    ]
+    return Report(checks, notes)
+
+
+def _slope(d: int, grid: dict[tuple[int, int], KStar]) -> Check:
+    """The log–log slope in T by weighted least squares; −1/2 is the limit."""
+    x = np.log(_HORIZONS)
+    y = np.log([grid[d, t] for t in _HORIZONS])
+    errors = np.array([grid[d, t].standard_error / grid[d, t] for t in _HORIZONS])
+    weights = 1 / errors**2
+    centred = x - np.average(x, weights=weights)
+    slope = (weights * centred * y).sum() / (weights * centred**2).sum()
+    error = 1 / np.sqrt((weights * centred**2).sum())
+    name = f"slope of log k* in log T, d = {d}"
+    return Check("fig1", name, slope, -0.5, standard_error=error, at_least=-0.52, at_most=-0.48)
+
+
+def _changes_sign_once(d: int, horizon: int, k: float) -> bool:
+    """Whether L′ < 0 on all of 0.02 k* … 0.9 k* and > 0 on all of 1.1 k* … 30 k*."""
+    draw = Hindsight.sample(d, horizon, 1 << 14, np.random.default_rng([d, horizon]))
+    below = all(draw.derivative(c * k).mean() < 0 for c in np.geomspace(0.02, 0.9, 12))
+    return below and all(draw.derivative(c * k).mean() > 0 for c in np.geomspace(1.1, 30, 12))
+
+
+def multi_head_curve(
+    steps: FloatArray, *, chunks: int, sequences: int = 1000, seed: int = 0
+) -> tuple[FloatArray, FloatArray]:
+    """E[(Σ_j R_j)²] of d heads with step k on independent blocks, by plain Monte Carlo in chunks.
+
+    All steps and sequences at once would take 20 GB.
+
+    Args:
+        steps: k, shape (steps,).
+        chunks: independent chunks.
+        sequences: in a chunk.
+        seed: of the sequences, the same for every step.
+
+    Returns:
+        Mean over chunks, shape (steps,), and each chunk's minimiser (of a quartic fit), shape (chunks,).
+    """
+    values = np.empty((chunks, len(steps)))
+    for chunk, rng in enumerate(np.random.default_rng(seed).spawn(chunks)):
+        blocks = rng.standard_normal((sequences, _D, _T, _D))
+        before = np.concatenate([np.zeros((sequences, _D, 1, _D)), blocks.cumsum(2)[:, :, :-1]], 2)
+        best = blocks.sum(2).min(-1).sum(1)
+        for i, step in enumerate(steps):
+            weights = np.exp(-step * before)
+            played = ((weights * blocks).sum(-1) / weights.sum(-1)).sum((1, 2))
+            # E[played] = 0 and E[best]² do not depend on k: the variance alone is compared.
+            values[chunk, i] = (played**2 - 2 * played * (best - best.mean())).mean()
+    minimisers = []
+    fine = np.linspace(steps[0], steps[-1], 4001)
+    for row in values:
+        fitted = np.polyval(np.polyfit(steps - steps.mean(), row, 4), fine - steps.mean())
+        minimisers.append(fine[fitted.argmin()])
+    constant = float(np.mean(best**2))
+    return values.mean(0) + constant, np.array(minimisers)
+
+
+def gradient_z_scores(step_size: float, chunks: int, *, shift: float = 0.3) -> FloatArray:
+    """z-scores of ∂E[R²] in (V, v_c, a) at (−kI, v·1, 0), over independent chunks of 1,000 sequences.
+
+    Args:
+        step_size: k.
+        chunks: their number.
+        shift: v.
+
+    Returns:
+        Shape (d² + 2d,).
+    """
+    model = LinearAttention.from_step_size(step_size, _D)
+    with torch.no_grad():
+        model.value_bias += shift
+    gradients = []
+    for rng in np.random.default_rng(3).spawn(chunks):
+        losses = torch.from_numpy(rng.standard_normal((1000, _T, _D)))
+        loss = regret_loss(model(losses), losses)
+        parts = torch.autograd.grad(loss, [model.value, model.value_bias, model.score])
+        gradients.append(torch.cat([part.flatten() for part in parts]).numpy())
+    array = np.array(gradients)
+    errors = array.std(0, ddof=1) / np.sqrt(chunks)
+    # Softmax is blind to v_c along 1: there the derivative is 0 but for rounding.
+    scores: FloatArray = array.mean(0) / np.maximum(errors, 1e-9)
+    return scores
+
+
+def _local_minimum(k: float) -> list[Check]:
+    """L(c k*) − L(k*) > 0 on either side, on the same random numbers."""
+    draw = Hindsight.sample(_D, _T, 1 << 17, np.random.default_rng(4))
+    checks = []
+    for factor in (0.8, 1.25):
+        rise = draw.objective(factor * k) - draw.objective(k)
+        error = float(rise.std() / np.sqrt(len(rise)))
+        checks.append(
+            Check(
+                "fig1", f"L({factor:g} k*) − L(k*)", float(rise.mean()), standard_error=error, at_least=4 * error
+            )
+        )
+    return checks
+
+
+def _draw(
+    options: Options, grid: dict[tuple[int, int], KStar], steps: FloatArray, values: FloatArray
+) -> None:
+    figure, (left, middle, right) = panels(3)
+    for i, d in enumerate(_ACTIONS):
+        curve = np.array([grid[d, t] for t in _HORIZONS])
+        errors = [grid[d, t].standard_error for t in _HORIZONS]
+        left.errorbar(_HORIZONS, curve, yerr=errors, marker="o", markersize=3, color=f"C{i}", label=f"d = {d}")
+        right.plot(_HORIZONS, curve * np.sqrt(_HORIZONS), marker="o", markersize=3, color=f"C{i}")
+    reference = np.array(_HORIZONS, dtype=float)
+    left.plot(reference, 1.5 / np.sqrt(reference), "k:", label="slope −1/2")
+    left.set(xscale="log", yscale="log", xlabel="T", ylabel="k*(d, T)")
+    left.legend(fontsize=8)
+    middle.plot(steps, values, color="C1")
+    middle.axvline(grid[_D, _T], color="k", linestyle=":", label="single-head k*")
+    middle.set(xlabel="k", ylabel="multi-head objective, d = 3, T = 20")
+    middle.legend(fontsize=8)
+    right.set(xscale="log", xlabel="T", ylabel="k* √T", ylim=(0, None))
+    save(figure, options.out / "fig1.png")
+    write_curves(
+        options.out / "fig1.csv",
+        {
+            "num_actions": [d for d, _ in grid],
+            "horizon": [t for _, t in grid],
+            "k_star": [float(k) for k in grid.values()],
+            "standard_error": [k.standard_error for k in grid.values()],
+        },
+    )
+    write_curves(options.out / "fig1_multi_head.csv", {"k": steps, "objective": values})
