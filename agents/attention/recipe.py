@@ -93,9 +93,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
             raise ValueError(f"min_horizon must lie in 2 … {self.horizon}, got {self.min_horizon}")
         world = make_world(self)
         if self.objective == "block-swap-regret" and not (
-            self.model == "swap-attention"
-            and self.feedback == "full"
-            and isinstance(world, streams.Stream)
+            self.model == "swap-attention" and self.feedback == "full" and isinstance(world, streams.Stream)
         ):
             raise ValueError(
                 "objective 'block-swap-regret' trains swap-attention on a stream under full feedback; "

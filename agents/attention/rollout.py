@@ -9,7 +9,7 @@ from torch import Tensor
 from regret_envs.agents.attention.model import AttentionModel
 from regret_envs.agents.attention.recipe import Recipe
 from regret_envs.agents.attention.swap import SwapAttention
-from regret_envs.feedback import Bandit, Channel, LayerSeeds
+from regret_envs.feedback import Bandit, Channel, Place
 from regret_envs.games import Game
 from regret_envs.streams import BiasedGaussian, Gaussian, Stream
 from regret_envs.worlds import FloatArray, RunSeeds, World
@@ -91,7 +91,7 @@ def _react(
     channels: list[Channel | None] = [None] * num_seats
     if recipe.feedback == "bandit":
         layer = Bandit(implicit_exploration=recipe.implicit_exploration)
-        channels = [layer.start(recipe.num_actions, LayerSeeds(seeds, n, 0)) for n in range(num_seats)]
+        channels = [layer.start(recipe.num_actions, Place(model, seeds, n, 0)) for n in range(num_seats)]
     if isinstance(world, Game):
         for n in range(num_seats):
             shown = [rng.standard_normal(recipe.num_actions) for rng in seeds.starting_losses(n)]

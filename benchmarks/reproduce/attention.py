@@ -1,4 +1,4 @@
-"""What the attention reproductions share: trained models, their evaluation, and the published numbers' problem.
+"""What the attention reproductions share: trained models, and how they are evaluated.
 
 One-layer models are trained here, and kept in `out/models`. The deep ones come from per-seed
 results in the package, unless everything is to be trained again.
@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 import torch
+
+from regret_envs import simulate
 from regret_envs.agents import Agent
 from regret_envs.agents.attention import checkpoint
 from regret_envs.agents.attention.model import AttentionModel
 from regret_envs.agents.attention.recipe import default_recipe
 from regret_envs.agents.attention.training import train
 from regret_envs.benchmarks.reproduce.checks import Options, write_curves
-
-from regret_envs import simulate
 from regret_envs.games import weighted_rps
 from regret_envs.streams import BiasedGaussian
 from regret_envs.worlds import FloatArray
@@ -34,12 +34,12 @@ HELD_OUT_RUNS, HELD_OUT_SEED = 16_384, 1
 _DEEP_RESULTS = Path(__file__).parent / "data" / "deep.csv"
 
 BIAS_NOTE = (
-    "The bias law of the biased Gaussian stream was not published: N(0, 0.35² I) is ours, chosen because uniform "
-    "play then has the published R_20."
+    "The bias law of the biased Gaussian stream was not published: N(0, 0.35² I) is ours, chosen because "
+    "uniform play then has the published R_20."
 )
 DEEP_NOTE = (
-    "Width (32), layer normalisation (before each branch), no positional encoding, batch (256), steps (1,200) and "
-    "Adam's rate (0.001, cosine) of the Transformers were not published and are ours."
+    "Width (32), layer normalisation (before each branch), no positional encoding, batch (256), steps "
+    "(1,200) and Adam's rate (0.001, cosine) of the Transformers were not published and are ours."
 )
 
 

@@ -31,6 +31,11 @@ class Room:
 _HERE = "regret_envs.benchmarks.reproduce"
 
 ROOMS: dict[str, Room] = {
+    "fig1": Room(f"{_HERE}.fig1:run", "k*(d, T): scaling, uniqueness, stationarity", in_all=True),
+    "fig2": Room(f"{_HERE}.fig2:run", "One layer against FTRL; R_t/t of deeper Transformers", in_all=True),
+    "fig4": Room(f"{_HERE}.fig4:run", "CCE and CE gaps in weighted rock–paper–scissors", in_all=True),
+    "table1": Room(f"{_HERE}.table1:run", "Identity operator: FTRL with the ℓ₂ regulariser", in_all=True),
+    "long-run": Room(f"{_HERE}.long_run:run", "Gaps up to 10,000 rounds", in_all=True),
     "regular-languages": Room(
         f"{_HERE}.regular_languages:run", "A one-layer Transformer learns even pairs and parity"
     ),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+
 from regret_envs.agents.attention.k_star import Hindsight, KStar, compute_k_star, k_star
 from regret_envs.agents.attention.linear import LinearAttention
 from regret_envs.agents.attention.objectives import regret_loss
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
 from regret_envs.benchmarks.reproduce.drawing import panels, save
-
 from regret_envs.worlds import FloatArray
 
 _ACTIONS = (2, 3, 5, 10, 20)
@@ -159,7 +159,11 @@ def _local_minimum(k: float) -> list[Check]:
         error = float(rise.std() / np.sqrt(len(rise)))
         checks.append(
             Check(
-                "fig1", f"L({factor:g} k*) − L(k*)", float(rise.mean()), standard_error=error, at_least=4 * error
+                "fig1",
+                f"L({factor:g} k*) − L(k*)",
+                float(rise.mean()),
+                standard_error=error,
+                at_least=4 * error,
             )
         )
     return checks
@@ -172,7 +176,9 @@ def _draw(
     for i, d in enumerate(_ACTIONS):
         curve = np.array([grid[d, t] for t in _HORIZONS])
         errors = [grid[d, t].standard_error for t in _HORIZONS]
-        left.errorbar(_HORIZONS, curve, yerr=errors, marker="o", markersize=3, color=f"C{i}", label=f"d = {d}")
+        left.errorbar(
+            _HORIZONS, curve, yerr=errors, marker="o", markersize=3, color=f"C{i}", label=f"d = {d}"
+        )
         right.plot(_HORIZONS, curve * np.sqrt(_HORIZONS), marker="o", markersize=3, color=f"C{i}")
     reference = np.array(_HORIZONS, dtype=float)
     left.plot(reference, 1.5 / np.sqrt(reference), "k:", label="slope −1/2")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+
 from regret_envs.agents import Hedge, Uniform
 from regret_envs.agents.attention.analysis import fit_step_size, hedge_policies, mass_moved
 from regret_envs.agents.attention.k_star import k_star
@@ -69,7 +70,8 @@ def run(options: Options) -> Report:
         )
     checks.append(Check(fig, "R_20, uniform play", references["uniform"][-1], published=7.021))
     checks += [
-        Check(fig, f"R_20, {name}", references[name][-1]) for name in ("Hedge, step k*", "minimiser of the loss")
+        Check(fig, f"R_20, {name}", references[name][-1])
+        for name in ("Hedge, step k*", "minimiser of the loss")
     ]
 
     t = np.arange(1, HORIZON + 1)
@@ -96,7 +98,7 @@ def run(options: Options) -> Report:
         "R_20 is the mean over 16,384 held-out sequences; standard errors are over training seeds.",
         BIAS_NOTE,
         DEEP_NOTE,
-        "The objective's unrestricted minimiser is known (HindsightForecaster): more training moves R_20 there, "
-        "not below.",
+        "The objective's unrestricted minimiser is known (HindsightForecaster): more training moves R_20 "
+        "there, not below.",
     ]
     return Report(checks, notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from regret_envs.agents import BlumMansour, Hedge, Uniform
 from regret_envs.agents.attention.k_star import k_star
 from regret_envs.agents.attention.swap import SwapAttention
@@ -49,9 +50,7 @@ def run(options: Options) -> Report:
     fig, last = "fig4", -1
     cce = {1: np.stack([c.cce for c in one_layer]), **deep.cce}
     checks = [
-        Check.of(
-            fig, "CCE gap, 1 layer", cce[1][:, last], published=0.0832, at_least=0.083, at_most=0.092
-        )
+        Check.of(fig, "CCE gap, 1 layer", cce[1][:, last], published=0.0832, at_least=0.083, at_most=0.092)
     ]
     for n in LAYERS:
         checks.append(Check.of(fig, f"CCE gap, {n} layers", cce[n][:, last], published=_PUBLISHED_CCE[n]))
@@ -79,10 +78,10 @@ def run(options: Options) -> Report:
     _draw(options, cce, calibrated, plain, references)
     notes = [
         DEEP_NOTE,
-        "Play starts from each agent's first policy; losses are expected; standard errors are over training seeds.",
+        "Play starts from each agent's first policy; losses are expected; standard errors are over seeds.",
         "The exact k*(3, 20) gives a CCE gap of 0.0895, and the objective's unrestricted minimiser "
-        "(HindsightForecaster) 0.1000: smaller gaps of deep models are not what the objective asks for, but how "
-        "they answer losses smaller and more correlated than those of training.",
+        "(HindsightForecaster) 0.1000: smaller gaps of deep models are not what the objective asks for, but "
+        "how they answer losses smaller and more correlated than those of training.",
     ]
     return Report(checks, notes)
 
@@ -118,7 +117,11 @@ def _draw(
         right.plot(t, references[name].ce, style, linewidth=1, label=name)
     right.set(xlabel="t", ylabel="pairwise CE gap")
     for name, curve in references.items():
-        columns |= {f"CCE, {name}": curve.cce, f"pairwise CE, {name}": curve.ce, f"full swap, {name}": curve.swap}
+        columns |= {
+            f"CCE, {name}": curve.cce,
+            f"pairwise CE, {name}": curve.ce,
+            f"full swap, {name}": curve.swap,
+        }
     for axes in (left, right):
         axes.legend(fontsize=8)
         axes.set_ylim(0, 0.35)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from regret_envs.agents import Agent
 
+from regret_envs.agents import Agent
 from regret_envs.worlds import FloatArray
 
 

@@ -1,8 +1,9 @@
-"""Long-run play in weighted rock–paper–scissors: which regret vanishes decides which equilibrium is approached."""
+"""Long-run play: which regret vanishes decides which equilibrium is approached."""
 
 from __future__ import annotations
 
 import numpy as np
+
 from regret_envs.agents import Agent, BlumMansour, Hedge
 from regret_envs.agents.attention.k_star import k_star
 from regret_envs.agents.attention.linear import LinearAttention
@@ -41,9 +42,21 @@ def run(options: Options) -> Report:
 
     last = _HORIZONS[-1]
     checks = [
-        Check("long-run", f"CCE gap, linear attention, T = {last}", at("linear attention", "cce", last), at_most=0.01),
-        Check("long-run", f"pairwise CE gap, swap attention, T = {last}", at("swap attention", "ce", last), at_most=0.01),
-        Check("long-run", f"pairwise CE gap, linear attention, T = {last}", at("linear attention", "ce", last)),
+        Check(
+            "long-run",
+            f"CCE gap, linear attention, T = {last}",
+            at("linear attention", "cce", last),
+            at_most=0.01,
+        ),
+        Check(
+            "long-run",
+            f"pairwise CE gap, swap attention, T = {last}",
+            at("swap attention", "ce", last),
+            at_most=0.01,
+        ),
+        Check(
+            "long-run", f"pairwise CE gap, linear attention, T = {last}", at("linear attention", "ce", last)
+        ),
     ]
     for name, kind, horizon, expected in (
         ("Hedge", "ce", 1000, 0.027),
@@ -64,14 +77,16 @@ def run(options: Options) -> Report:
     figure, axes = panels(2)
     for panel, kind, label in zip(axes, ("cce", "ce"), ("CCE gap", "pairwise CE gap"), strict=True):
         for i, (name, kinds) in enumerate(ends.items()):
-            panel.plot(_HORIZONS, np.maximum(kinds[kind], 1e-5), marker="o", markersize=3, color=f"C{i}", label=name)
+            panel.plot(
+                _HORIZONS, np.maximum(kinds[kind], 1e-5), marker="o", markersize=3, color=f"C{i}", label=name
+            )
         panel.set(xscale="log", yscale="log", xlabel="T, with the step that fits it", ylabel=label)
     axes[0].legend(fontsize=8)
     save(figure, options.out / "long-run.png")
     columns = {f"{kind}, {name}": values for name, kinds in ends.items() for kind, values in kinds.items()}
     write_curves(options.out / "long-run.csv", {"horizon": _HORIZONS, **columns})
     notes = [
-        "Not in the paper: its corollaries are about limits, this is what they look like. Every horizon is a game of "
-        "its own, played with k*(3, T) (swap attention 3 k*(3, T)) from the first policy on.",
+        "Not in the paper: its corollaries are about limits, this is what they look like. Every horizon is a "
+        "game of its own, played with k*(3, T) (swap attention 3 k*(3, T)) from the first policy on.",
     ]
     return Report(checks, notes)

@@ -1,4 +1,4 @@
-"""Table 1, the earlier work's row: with the identity operator, regret loss recovers FTRL with the ℓ₂ regulariser."""
+"""Table 1, the earlier work's row: with the identity operator, regret loss recovers ℓ₂-FTRL."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import torch
+
 from regret_envs.agents.attention.linear import LinearAttention, project_ball, project_simplex
 from regret_envs.agents.attention.model import sums_before
 from regret_envs.benchmarks.reproduce.attention import ACTIONS, HORIZON, one_layer_seeds, trained
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
 from regret_envs.benchmarks.reproduce.drawing import panels, save
-
 from regret_envs.worlds import FloatArray
 
 
@@ -69,16 +69,22 @@ def run(options: Options) -> Report:
             distances.append(float((ours - ftrl)[:, 1:].norm(dim=-1).mean()))
         where = f"ℓ₂ {domain}" if domain == "ball" else domain
         checks += [
-            Check.of("table1", f"{where}: FTRL step (theory {theory:.4f})", steps, at_least=round(0.95 * theory, 4), at_most=round(1.05 * theory, 4)),
+            Check.of(
+                "table1",
+                f"{where}: FTRL step (theory {theory:.4f})",
+                steps,
+                at_least=round(0.95 * theory, 4),
+                at_most=round(1.05 * theory, 4),
+            ),
             Check.of("table1", f"{where}: ‖V + cI‖ / ‖V‖ of the fit", residuals, at_most=0.05),
             Check.of("table1", f"{where}: mean ℓ₂ distance of policies to FTRL", distances, at_most=0.02),
         ]
         points[domain] = ours[:60, 1:].flatten().numpy(), ftrl[:60, 1:].flatten().numpy()
     _draw(options, points)
     notes = [
-        "The published row is qualitative (regret loss recovers FTRL with the ℓ₂ regulariser); the bounds are ours.",
-        "Projection is applied in play alone; the training objective never sees it. On the simplex V is compared "
-        "with its rows and columns centred.",
+        "The published row is qualitative (regret loss recovers ℓ₂-FTRL); the bounds are ours.",
+        "Projection is applied in play alone; the training objective never sees it. On the simplex V is "
+        "compared with its rows and columns centred.",
     ]
     return Report(checks, notes)
 
