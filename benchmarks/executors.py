@@ -143,6 +143,7 @@ class LocalPool:
 
 def _begin_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.dup2(2, 1)  # what agents print must not come between the tables on standard output
     driver = multiprocessing.parent_process()
     assert driver is not None
     threading.Thread(target=_end_with, args=(driver,), daemon=True).start()

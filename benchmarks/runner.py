@@ -149,7 +149,7 @@ def measure(cell: Cell) -> list[Row]:
         for agent, d in list(zip(agents, seats, strict=True))[task.optimiser :]:
             reason = unfit(agent, layers) or agent.unsupported(d, horizon=task.horizon)
             if reason is not None:
-                return [_row(cell, status="n/a", message=reason)]
+                return [_row(cell, status="n/a", message=_text(reason))]
         if task.optimiser:
             if not isinstance(world, NormalFormGame):
                 raise TypeError(f"an optimiser plays a game of two players, and {world!r} is none")
@@ -211,7 +211,12 @@ def _play(
 
 def failed_row(cell: Cell, message: str) -> Row:
     """The row of a cell that came to nothing."""
-    return _row(cell, status="failed", message=message)
+    return _row(cell, status="failed", message=_text(message))
+
+
+def _text(said: object) -> str:
+    """What an agent said, as a file can hold it: not every string can be written as UTF-8."""
+    return str(said).encode("utf-8", "backslashreplace").decode()
 
 
 def _row(cell: Cell, *, part: int = 0, parts: int = 1, **fields: Any) -> Row:

@@ -57,18 +57,20 @@ def markdown(tables: Sequence[Table]) -> str:
 
 
 def show(tables: Sequence[Table]) -> None:
-    """Print the tables: drawn, at most 80 columns wide, on a terminal; else in Markdown."""
+    """Print the tables: drawn, at most 80 columns wide, on a terminal; else in Markdown.
+
+    A narrower terminal breaks the lines, which loses no digit.
+    """
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    console = Console()
+    console = Console(width=WIDTH)
     if not console.is_terminal:
         print(markdown(tables), end="")
         return
-    width = min(console.width, WIDTH)
     for table in tables:
-        console.print(Text(table.title, style="bold"), width=width)
+        console.print(Text(table.title, style="bold"))
         drawn = RichTable(box=None, header_style="dim")
         left = len(table.columns) - table.numbers
         for i, column in enumerate(table.columns):
@@ -78,9 +80,9 @@ def show(tables: Sequence[Table]) -> None:
             )
         for row in table.rows:
             drawn.add_row(*map(Text, row))
-        console.print(drawn, width=width)
+        console.print(drawn)
         if table.note:
-            console.print(Text(table.note, style="dim"), width=width)
+            console.print(Text(table.note, style="dim"))
         console.print()
 
 

@@ -36,6 +36,7 @@ class Mine(Agent):
         if self.how == "kills":
             os._exit(1)
         if self.how == "raises":
+            print("thinking aloud")
             raise RuntimeError("out of ideas")
         return self.policies * (np.nan if self.how == "nan" else 1)
     def observe(self, losses):
@@ -142,7 +143,7 @@ def test_run_and_leaderboard(folder):
     assert header.startswith("task,version,horizon,rank,overlaps,agent,status,metric,mean")
 
 
-@pytest.mark.parametrize("columns", ["80", "300"])
+@pytest.mark.parametrize("columns", ["30", "80", "300"])
 def test_tables_on_a_terminal_fit_80_columns_and_cut_no_number(folder, columns):
     agents = "hedge[step_size=0.7],blum-mansour[copies=hedge[step_size=0.987654321]],ftl"
     invoke("run", "--suite", "smoke", "--agents", agents, "--runs", "3")
@@ -214,6 +215,7 @@ def test_a_failing_agent_does_not_stop_the_others_and_is_tried_again(folder):
     assert "mypkg.mine:Mine[how=nan] on weighted_rps_t20: " in err and "round 1, row 0" in err
     assert "mypkg.mine:Mine[how=init] on jordan_t1000: OSError: no weights" in err
     assert "| –   | mypkg.mine:Mine[how=nan]" in out
+    assert "thinking aloud" in err and "thinking aloud" not in out
     failed = [r for r in read(FILE).rows if r.status == "failed"]
     assert len(failed) == 9
     assert all("Traceback" in r.message and "mine.py" in r.message for r in failed if "nan" not in r.agent)

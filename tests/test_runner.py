@@ -7,7 +7,7 @@ import pytest
 from regret_envs import simulate
 from regret_envs.agents import Agent, Hedge
 from regret_envs.benchmarks import runner
-from regret_envs.benchmarks.results import complete_cells
+from regret_envs.benchmarks.results import Row, complete_cells
 from regret_envs.benchmarks.task import Task, make_world
 from regret_envs.benchmarks.tasks import TASKS
 
@@ -31,6 +31,8 @@ class Spoiled(Agent):
         if self.t == self.round:
             if self.how == "raises":
                 raise RuntimeError("out of ideas")
+            if self.how == "mumbles":
+                raise RuntimeError("\udcff")
             if self.how == "kills":
                 os._exit(1)
             if self.how == "shape":
@@ -42,7 +44,8 @@ class Spoiled(Agent):
         pass
 
     def unsupported(self, num_actions, *, horizon):
-        return "plays two actions alone" if self.how == "n/a" and num_actions != 2 else None
+        reasons = {"n/a": "plays two actions alone", "true": True}
+        return reasons.get(self.how) if num_actions != 2 else None
 
 
 def spoiled(how):
@@ -175,6 +178,7 @@ def test_a_spec_is_one_cell_however_it_is_written():
     ("how", "says"),
     [
         ("raises", ["RuntimeError: out of ideas", "in round 3", "in act"]),
+        ("mumbles", ["RuntimeError: \\udcff", "in round 3"]),
         ("shape", ["PolicyError", "shape (64, 2) in round 3"]),
         ("nan", ["PolicyError", "round 3, row 1", "nan"]),
         ("negative", ["PolicyError", "round 3, row 1", "minimum -1"]),
@@ -187,12 +191,16 @@ def test_a_failing_agent_is_one_row_that_says_all(how, says):
     assert row.status == "failed" and row.key == cell.key and row.values == ()
     for text in [*says, "Traceback", f"agent {cell.agent}", "task biased_gaussian_d3_t20", "runs 64 to 127"]:
         assert text in row.message
+    assert msgspec.json.decode(msgspec.json.encode(row), type=Row) == row
 
 
 def test_what_an_agent_does_not_play_is_no_failure():
     (on_rps,) = plan(spoiled("n/a"))
     (row,) = runner.measure(on_rps)
     assert (row.status, row.message) == ("n/a", "plays two actions alone")
+    (on_rps,) = plan(spoiled("true"))
+    (row,) = runner.measure(on_rps)
+    assert (row.status, row.message) == ("n/a", "True"), "not a text, and written all the same"
 
 
 def test_missing_cells():
