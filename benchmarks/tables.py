@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from regret_envs.benchmarks.leaderboard import Entry, Estimate, Leaderboard, Score, ScoreTable, TaskTable
+
+if TYPE_CHECKING:
+    from regret_envs.benchmarks.compare import Difference
+    from regret_envs.benchmarks.status import Progress
 
 WIDTH = 80
 _AGENT_WIDTH = 24
@@ -84,6 +90,21 @@ def show(tables: Sequence[Table]) -> None:
         if table.note:
             console.print(Text(table.note, style="dim"))
         console.print()
+
+
+def print_as(format_: str, content: Any, tables: Sequence[Table]) -> None:
+    """Print `content` as "json", or the tables as "csv" (each under its own heads), "md" or "table"."""
+    if format_ == "json":
+        import msgspec
+
+        print(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())
+    elif format_ == "csv":
+        for table in tables:
+            csv.writer(sys.stdout, lineterminator="\n").writerows([table.columns, *table.rows])
+    elif format_ == "md":
+        print(markdown(tables), end="")
+    else:
+        show(tables)
 
 
 def number(value: float) -> str:
@@ -210,3 +231,36 @@ def leaderboard_csv(board: Leaderboard) -> str:
             iqm = [None] * 3 if s.iqm is None else [s.iqm.estimate, s.iqm.low, s.iqm.high]
             write([*where, f"normalised {table.metric}", s.score, None, s.num_runs, s.low, s.high, *iqm])
     return out.getvalue()
+
+
+def compare_table(found: Sequence[Difference], first: str, second: str) -> Table:
+    """A line a task and metric."""
+    rows = [
+        [
+            d.task,
+            d.metric.replace("_", " "),
+            str(d.num_runs),
+            mean_and_error(Estimate(d.difference, d.standard_error, d.num_runs)),
+            "–" if d.p is None else f"{d.p:.2g}",
+            {first: "first", second: "second", None: "="}[d.better],
+            f"{d.improvement.estimate:.2f}",
+        ]
+        for d in found
+    ]
+    columns = ["task", "metric", "runs", "difference", "p", "better", "P(first)"]
+    return Table(f"{first} (first) and {second} (second)", columns, rows, numbers=5, note=_COMPARE_NOTE)
+
+
+_COMPARE_NOTE = (
+    "On the runs that both played. difference: first − second ± standard error; lower is better. p: paired "
+    "t-test, over tasks with Holm's correction; better at 5 %, by the mean where a single run leaves nothing "
+    "to test. P(first): the chance that a run of the first is better than one of the second. all: the "
+    "normalised metric over the tasks."
+)
+
+
+def progress_table(what: str, lines: Sequence[Progress]) -> Table:
+    """A line a task or agent."""
+    rows = [[x.name, *map(str, (x.cells, x.ok, x.not_applicable, x.failed, x.missing))] for x in lines]
+    columns = [what, "cells", "done", "n/a", "failed", "missing"]
+    return Table(f"Cells by {what}", columns, rows, numbers=5)

@@ -1,0 +1,176 @@
+"""What commands share: options, names from the command line, running cells, reading rows."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from regret_envs.benchmarks.executors import Pool
+    from regret_envs.benchmarks.results import Row
+    from regret_envs.benchmarks.runner import Cell
+    from regret_envs.benchmarks.task import Task
+
+results_option = click.option(
+    "--results",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("regret-envs-results.jsonl"),
+    show_default=True,
+    help="The results file, JSON lines.",
+)
+
+
+class Usage(click.UsageError):
+    """Exit status 2, without the usage line."""
+
+    def show(self, file: object = None) -> None:
+        click.echo(f"Error: {self.message}", err=True)
+
+
+executor_option = click.option(
+    "--executor",
+    default="local",
+    help="local:N processes, dask://HOST:PORT, ray:N or ray://HOST:PORT.  [default: all cores]",
+)
+
+
+def say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def chosen_tasks(names: str) -> list[Task]:
+    from regret_envs.benchmarks.tasks import SUITES, TASKS
+    from regret_envs.registry import UnknownNameError, lookup
+
+    known = {**{id: (id,) for id in TASKS}, **{name: suite.tasks for name, suite in SUITES.items()}}
+    try:
+        chosen = [id for name in names.split(",") for id in lookup("suite or task", name.strip(), known)]
+    except UnknownNameError as error:
+        raise Usage(str(error)) from None
+    return [TASKS[id] for id in dict.fromkeys(chosen)]
+
+
+def chosen_agents(specs: str) -> tuple[list[str], list[str]]:
+    """The canonical specs that can be made, and a line about each that lacks an extra."""
+    from regret_envs.agents import registry
+    from regret_envs.registry import UnknownNameError
+
+    sys.path.insert(0, os.getcwd())
+    chosen, lacking = [], []
+    try:
+        for spec in list(registry.AGENTS) if specs.strip() == "all" else registry.split(specs):
+            try:
+                registry.make(spec)
+            except registry.MissingExtraError as error:
+                lacking.append(f"{spec} is left out: {error}")
+                continue
+            except (registry.AgentImportError, registry.SpecError, UnknownNameError):
+                raise
+            except Exception:
+                pass  # recorded, with its traceback, where the agent is run
+            chosen.append(registry.canonical(spec))
+    except (registry.AgentImportError, registry.SpecError, UnknownNameError) as error:
+        raise Usage(str(error)) from None
+    return chosen, lacking
+
+
+def read_rows(results: Path) -> list[Row]:
+    """The rows of a file that has some."""
+    from regret_envs.benchmarks.results import ResultsError, read
+
+    try:
+        contents = read(results)
+    except (ResultsError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    if contents.torn:
+        say(f"{results} ends in an unfinished line, from a run that was killed: it is left out")
+    if not contents.rows:
+        raise click.ClickException(f"there are no results in {results}: regret-envs run makes some")
+    return contents.rows
+
+
+def run_cells(cells: Sequence[Cell], results: Path, where: str, *, rerun: bool) -> list[Row]:
+    """Run what is missing; all rows of the file then."""
+    from regret_envs.benchmarks import driver, executors, runner
+    from regret_envs.benchmarks.results import ResultsError, Writer, complete_cells, read
+
+    context = click.get_current_context()
+    try:
+        writer = Writer(results)
+    except (ResultsError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    with writer:
+        if writer.contents.torn:
+            say(f"{results} ended in an unfinished line, from a run that was killed: it was cut off")
+        to_run = cells if rerun else runner.missing(cells, complete_cells(writer.contents.rows))
+        done = len(cells) - len(to_run)
+        say(f"{len(to_run)} cells to run" + (f", {done} are in {results} already" if done else ""))
+        before = len(writer.contents.rows)
+        pool: Pool | None = None
+        status = 0
+        try:
+            if to_run:
+                pool = executors.connect(where, preload=runner.shared_imports(to_run))
+                with _Progress(to_run) as progress:
+                    for finished in driver.run(to_run, pool):
+                        writer.append(row for cell_rows in finished for row in cell_rows)
+                        progress.advance([cell_rows[0].key for cell_rows in finished])
+                pool.close()
+        except KeyboardInterrupt:
+            status = 130
+        except (ResultsError, executors.ExecutorError) as error:
+            say(f"Error: {error}")
+            status = 1
+        finally:
+            if pool is not None and status:
+                pool.close(now=True)
+        if status:
+            # Counted in the file: an interrupt may come between writing and counting.
+            saved = len(complete_cells(read(results).rows[before:]))
+            say(f"{saved} of {len(to_run)} saved; run again to go on")
+            context.exit(status)
+    return read(results).rows
+
+
+class _Progress:
+    """A bar on standard error, where that is a terminal, that moves by the cells' cost."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        from rich import progress
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        self._cost = {cell.key: cell.cost for cell in cells}
+        self._done = 0
+        self._bar = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.TaskProgressColumn(),
+            progress.TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal or not cells,
+            transient=True,
+        )
+        self._task = self._bar.add_task(self._text, total=sum(self._cost.values()))
+
+    @property
+    def _text(self) -> str:
+        return f"{self._done} of {len(self._cost)} cells"
+
+    def advance(self, keys: Sequence[str]) -> None:
+        self._done += len(keys)
+        cost = sum(self._cost[key] for key in keys)
+        self._bar.update(self._task, advance=cost, description=self._text)
+
+    def __enter__(self) -> _Progress:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._bar.stop()

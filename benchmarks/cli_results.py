@@ -1,0 +1,169 @@
+"""Commands that read results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from regret_envs.benchmarks.cli_common import (
+    Usage,
+    chosen_agents,
+    chosen_tasks,
+    read_rows,
+    results_option,
+    say,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from regret_envs.benchmarks.results import Row
+
+FORMATS = ("table", "json", "csv", "md")
+
+
+@click.command()
+@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
+@click.option("--metric", help="What ranks the agents.  [default: each task's first]")
+@click.option("--by", type=click.Choice(["task", "score"]), help="Tables a task alone, or scores alone.")
+@click.option("--columns", help="Metrics and columns of the scores, comma-separated.  [default: what fits]")
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
+@results_option
+def leaderboard(
+    suite: str | None, metric: str | None, by: str | None, columns: str | None, format_: str, results: Path
+) -> None:
+    """Show what the results come to: mean ± standard error a task, and the scores over all."""
+    from regret_envs.benchmarks.tables import SCORE_COLUMNS
+    from regret_envs.benchmarks.task import METRICS
+    from regret_envs.registry import UnknownNameError, lookup
+
+    tasks = [task.id for task in chosen_tasks(suite)] if suite else None
+    named = [name.strip() for name in columns.split(",")] if columns else []
+    try:
+        if metric is not None:
+            lookup("metric", metric, METRICS)
+        for name in named:
+            lookup("column", name, {**METRICS, **SCORE_COLUMNS})
+    except UnknownNameError as error:
+        raise Usage(str(error)) from None
+    show_leaderboard(read_rows(results), tasks, None, metric, format_, [], by, named)
+
+
+def show_leaderboard(
+    rows: list[Row],
+    tasks: list[str] | None,
+    agents: list[str] | None,
+    metric: str | None,
+    format_: str,
+    notes: list[str],
+    by: str | None = None,
+    columns: Sequence[str] = (),
+) -> None:
+    import msgspec
+
+    from regret_envs.benchmarks import tables
+    from regret_envs.benchmarks.leaderboard import leaderboard
+
+    iqm = format_ in ("json", "csv") or any(name.startswith("iqm") for name in columns)
+    board = leaderboard(rows, metric=metric, tasks=tasks, agents=agents, iqm=iqm)
+    board = msgspec.structs.replace(
+        board,
+        tasks=board.tasks if by != "score" else [],
+        overall=board.overall if by != "task" else [],
+        notes=[*board.notes, *notes],
+    )
+    if format_ == "csv":
+        click.echo(tables.leaderboard_csv(board), nl=False)
+    else:
+        tables.print_as(format_, board, tables.leaderboard_tables(board, columns))
+
+
+@click.command()
+@click.argument("first")
+@click.argument("second")
+@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
+@click.option("--metric", help="What is compared.  [default: each task's first]")
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
+@results_option
+def compare(
+    first: str, second: str, suite: str | None, metric: str | None, format_: str, results: Path
+) -> None:
+    """Two agents on the runs that both played, task by task, and over all of them."""
+    from regret_envs.agents import registry
+    from regret_envs.benchmarks import tables
+    from regret_envs.benchmarks.compare import compare as differences
+    from regret_envs.benchmarks.task import METRICS
+    from regret_envs.registry import UnknownNameError, lookup
+
+    rows = read_rows(results)
+    known = dict.fromkeys(row.agent for row in rows)
+    try:
+        agents = [registry.canonical(spec) for spec in (first, second)]
+        for agent in agents:
+            lookup("agent in the results", agent, known)
+        if metric is not None:
+            lookup("metric", metric, METRICS)
+    except (registry.SpecError, UnknownNameError) as error:
+        raise Usage(str(error)) from None
+    tasks = [task.id for task in chosen_tasks(suite)] if suite else None
+    found = differences(rows, agents[0], agents[1], metric=metric, tasks=tasks)
+    if not found:
+        raise click.ClickException(
+            f"{agents[0]} and {agents[1]} have no runs in common in {results}: "
+            f'regret-envs run --agents "{agents[0]},{agents[1]}" makes some'
+        )
+    tables.print_as(format_, found, [tables.compare_table(found, agents[0], agents[1])])
+
+
+@click.command()
+@click.option("--suite", help="Suites or tasks, comma-separated.  [default: what the file was made for]")
+@click.option("--agents", help="Agent specs, comma-separated.  [default: those in the file]")
+@click.option("--runs", type=click.IntRange(min=1), help="Runs a task.  [default: as in the file]")
+@click.option("--seed", type=click.IntRange(min=0), help="[default: those in the file]")
+@results_option
+def status(suite: str | None, agents: str | None, runs: int | None, seed: int | None, results: Path) -> None:
+    """What is done, failed and missing."""
+    from regret_envs.benchmarks import runner, tables
+    from regret_envs.benchmarks.results import complete_cells
+    from regret_envs.benchmarks.status import Asked, asked_for, progress
+    from regret_envs.benchmarks.tasks import TASKS
+
+    rows = read_rows(results)
+    asked = asked_for(rows, {task.id for task in TASKS.values() if task.num_runs is not None})
+    if suite is not None:
+        every = tuple(dict.fromkeys(agent for a in asked for agent in a.agents))
+        seeds = sorted({a.seed for a in asked})
+        asked = [Asked(suite, every, max(a.runs for a in asked), s) for s in seeds]
+    given = chosen_agents(agents)[0] if agents else None
+    cells = {}
+    for a in asked:
+        if seed is None or a.seed == seed:
+            planned = runner.plan(
+                a.suite, chosen_tasks(a.suite), given or a.agents, runs=runs or a.runs, seed=a.seed
+            )
+            # Tasks of a fixed number of runs have one seed, whatever was asked.
+            cells.update({cell.key: cell for cell in planned})
+    by_task, by_agent = progress(list(cells.values()), complete_cells(rows))
+    tables.show([tables.progress_table("task", by_task), tables.progress_table("agent", by_agent)])
+
+
+@click.command()
+@click.option(
+    "--parquet", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The file to write."
+)
+@results_option
+def export(parquet: Path, results: Path) -> None:
+    """Write the results as a table for other programs, a line a run and value."""
+    from regret_envs.benchmarks.export import export_parquet
+
+    try:
+        lines = export_parquet(read_rows(results), parquet)
+    except ImportError as error:
+        raise click.ClickException(
+            f'{error.name} is not installed: pip install "regret-envs[parquet]"'
+        ) from None
+    except OSError as error:
+        raise click.ClickException(f"{parquet} cannot be written: {error.strerror or error}") from None
+    say(f"{lines} lines in {parquet}")
