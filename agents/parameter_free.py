@@ -13,6 +13,30 @@ from regret_envs.agents.base import Agent
 from regret_envs.worlds import FloatArray
 
 
+def normalised(logits: FloatArray) -> FloatArray:
+    """exp(logits) / Σ exp(logits) along the first axis, uniform where all are −∞."""
+    top = logits.max(0)
+    weights = np.exp(logits - np.where(np.isfinite(top), top, 0.0))
+    weights[:, np.isneginf(top)] = 1.0
+    return weights / weights.sum(0)
+
+
+def adanormalhedge_logits(regrets: FloatArray, scales: FloatArray) -> FloatArray:
+    """ln(Φ(R + 1, C + 1) − Φ(R − 1, C + 1)) with Φ(R, C) = exp(max(R, 0)² / 3C), −∞ where R ≤ −1.
+
+    Luo and Schapire, "Achieving All with No Parameters: AdaNormalHedge", COLT 2015.
+
+    Args:
+        regrets: R, of any shape.
+        scales: C, the same shape.
+    """
+    scale = 3 * (scales + 1)
+    above = np.maximum(regrets + 1, 0) ** 2 / scale
+    below = np.maximum(regrets - 1, 0) ** 2 / scale
+    with np.errstate(divide="ignore"):
+        return above + np.log(-np.expm1(below - above))
+
+
 @dataclass(eq=False)
 class RegretPotentialAgent(Agent):
     """An agent that weighs actions by a potential of their regrets r_t(a) = (⟨π_t, ℓ_t⟩ − ℓ_t(a)) / ρ.
@@ -51,12 +75,7 @@ class RegretPotentialAgent(Agent):
 
     def act(self) -> FloatArray:
         """The weights, normalised; uniform where none is positive."""
-        logits = self._log_weights()
-        top = logits.max(0)
-        policies = np.exp(logits - np.where(np.isfinite(top), top, 0.0))
-        total = policies.sum(0)
-        policies[:, total == 0] = 1.0
-        policies /= policies.sum(0)
+        policies = normalised(self._log_weights())
         self._played.append(policies)
         return policies.T
 
@@ -92,11 +111,7 @@ class AdaNormalHedge(RegretPotentialAgent):
         return self.loss_range * math.sqrt(3 * horizon * (log_d + log_b + math.log(1 + log_d)))
 
     def _log_weights(self) -> FloatArray:
-        scale = 3 * (self._scales + 1)
-        above = np.maximum(self._regrets + 1, 0) ** 2 / scale
-        below = np.maximum(self._regrets - 1, 0) ** 2 / scale
-        with np.errstate(divide="ignore"):
-            return above + np.log(-np.expm1(below - above))
+        return adanormalhedge_logits(self._regrets, self._scales)
 
     def _scale(self, regrets: FloatArray) -> FloatArray:
         return np.abs(regrets)

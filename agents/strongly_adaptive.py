@@ -11,6 +11,7 @@ import numpy as np
 
 from regret_envs.agents.base import Agent
 from regret_envs.agents.hedge import Hedge
+from regret_envs.agents.parameter_free import adanormalhedge_logits, normalised
 from regret_envs.worlds import FloatArray
 
 
@@ -18,10 +19,10 @@ from regret_envs.worlds import FloatArray
 class StronglyAdaptive(Agent):
     """A meta-agent over sleeping experts: an agent of its own for every dyadic interval of rounds.
 
-    Level k has the intervals of rounds [i 2^k, (i + 1) 2^k), i ≥ 1, so in round t one agent a level up
-    to log2 t is awake, begun where its interval begins. They are weighed by what they lost less than
-    the mixture: w ← w (1 + η r), η = min(1/2, 2^{−k/2}), r the difference over ρ, within [−1, 1], from
-    w = η.
+    Level k has the intervals of rounds [i 2^k, (i + 1) 2^k), counted from 0, as many levels as the
+    horizon has, or so far where it is unknown. One agent a level is awake, begun where its interval
+    begins. They are weighed as AdaNormalHedge weighs sleeping experts, by the sums R and C over their
+    own intervals of how much less than the mixture they lost, and its absolute value, over ρ.
 
     Args:
         copies: the agent that is copied, told its interval's length as the horizon.
@@ -31,18 +32,20 @@ class StronglyAdaptive(Agent):
         TypeError: if `copies` is not an agent.
         ValueError: if `loss_range` is not positive and finite.
 
-    Guarantee: on a dyadic interval of length n the regret is at most the copy's plus ρ (η n + ln(2T) /
-    η), and any interval is cut into dyadic ones, at most two of a length: O(ρ sqrt(n) (sqrt(ln d) + ln
-    T)) on every interval of length n (Daniely, Gonen and Shalev-Shwartz, "Strongly Adaptive Online
-    Learning", ICML 2015).
+    Guarantee: on a dyadic interval of length n the regret is at most the copy's plus ρ sqrt(3 n (ln N +
+    ln B + ln(1 + ln N))), N being the number of intervals and B ≤ 5/2 + 3/2 ln(1 + T), and any interval
+    is cut into dyadic ones, at most two of a length: O(ρ sqrt(n (ln d + ln T))) on every interval of
+    length n (Daniely, Gonen and Shalev-Shwartz, "Strongly Adaptive Online Learning", ICML 2015, for the
+    intervals; Luo and Schapire, "Achieving All with No Parameters: AdaNormalHedge", COLT 2015, for the
+    weights).
     """
 
     copies: Agent = field(default_factory=Hedge)
     _: KW_ONLY
     loss_range: float = 2.0
 
-    reference = "Daniely, Gonen and Shalev-Shwartz 2015"
-    guarantee = "regret on every interval of length n: O(ρ sqrt(n) (sqrt(ln d) + ln T))"
+    reference = "Daniely, Gonen and Shalev-Shwartz 2015; Luo and Schapire 2015"
+    guarantee = "regret on every interval of length n: O(ρ sqrt(n (ln d + ln T)))"
     bounds = "adaptive"
 
     def __post_init__(self) -> None:
@@ -62,43 +65,48 @@ class StronglyAdaptive(Agent):
             return None if num_actions > 1 else 0.0
         if loss_range > self.loss_range:
             return math.inf
+        num_levels = horizon.bit_length()
+        log_n = math.log(sum(-(-horizon // 2**k) for k in range(num_levels)))
+        log_b = math.log(2.5 + 1.5 * math.log(1 + horizon))
         total = 0.0
-        for k in range(horizon.bit_length()):
+        for k in range(num_levels):
             copy_bound = self.copies.regret_bound(num_actions, 2**k, loss_range)
             if copy_bound is None:
                 return None
-            step = _meta_step(k)
-            total += 2 * (copy_bound + self.loss_range * (step * 2**k + math.log(2 * horizon) / step))
+            weighing = math.sqrt(3 * 2**k * (log_n + log_b + math.log(1 + log_n)))
+            total += 2 * (copy_bound + self.loss_range * weighing)
         return total
 
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
-        """Begin round 1 with one agent, for that round alone."""
+        """Begin with an agent a level."""
         self._rng = rng
         self._shape = (num_actions, num_runs)
+        self._num_levels = horizon.bit_length() if horizon else None
         self._t = 0
         self._experts: list[_Expert] = []
         self._played: deque[tuple[list[_Expert], list[FloatArray], FloatArray]] = deque()
         self._wake()
 
     def _wake(self) -> None:
-        """Begin a new agent at every level whose interval begins in round t + 1."""
+        """Begin a new agent at every level whose interval begins in round t, counted from 0."""
         num_actions, num_runs = self._shape
-        level = 0
-        while (self._t + 1) % (1 << level) == 0:
+        for level in range(self._num_levels or max(self._t.bit_length(), 1)):
+            if self._t % (1 << level):
+                break
             agent = copy.deepcopy(self.copies)
             agent.reset(num_actions, horizon=1 << level, num_runs=num_runs, rng=self._rng)
-            self._experts[level : level + 1] = [_Expert(agent, level, num_runs)]
-            level += 1
+            self._experts[level : level + 1] = [_Expert(agent, num_runs)]
 
     def act(self) -> FloatArray:
         """The experts' policies, weighed."""
         proposals = [np.asarray(expert.agent.act()).T for expert in self._experts]
+        regrets = np.stack([expert.regrets for expert in self._experts])
+        weights = normalised(adanormalhedge_logits(regrets, np.stack([e.scales for e in self._experts])))
         policies = np.zeros(self._shape)
-        for expert, proposal in zip(self._experts, proposals, strict=True):
-            policies += expert.weights * proposal
-        policies /= policies.sum(axis=0)
+        for weight, proposal in zip(weights, proposals, strict=True):
+            policies += weight * proposal
         self._played.append((list(self._experts), proposals, policies))
         return policies.T
 
@@ -108,20 +116,17 @@ class StronglyAdaptive(Agent):
         scaled = np.asarray(losses, dtype=np.float64).T / self.loss_range
         for expert, proposal in zip(experts, proposals, strict=True):
             gains = np.einsum("ar,ar->r", policies - proposal, scaled)
-            expert.weights *= 1 + expert.step * np.clip(gains, -1.0, 1.0)
+            expert.regrets += gains
+            expert.scales += np.abs(gains)
             expert.agent.observe(losses)
         self._t += 1
         self._wake()
 
 
-def _meta_step(level: int) -> float:
-    return min(0.5, 2.0 ** (-level / 2))
-
-
 class _Expert:
-    """An agent for an interval of length 2^level, and its weights in all runs."""
+    """An agent for an interval, and in every run the mixture's regret to it, with its scale."""
 
-    def __init__(self, agent: Agent, level: int, num_runs: int) -> None:
+    def __init__(self, agent: Agent, num_runs: int) -> None:
         self.agent = agent
-        self.step = _meta_step(level)
-        self.weights = np.full(num_runs, self.step)
+        self.regrets = np.zeros(num_runs)
+        self.scales = np.zeros(num_runs)

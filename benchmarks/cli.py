@@ -66,7 +66,12 @@ def _agents() -> Table:
     from regret_envs.agents.registry import AGENTS
     from regret_envs.benchmarks.tables import Table
 
-    return Table("Agents", ["agent", "what it is"], [[name, entry.summary] for name, entry in AGENTS.items()])
+    rows = [[name, entry.summary, entry.takes, entry.bounds or "–"] for name, entry in AGENTS.items()]
+    note = (
+        "Feedback: any (losses or estimates of them), full (all losses) or bandit (the drawn action's). "
+        "Bounds: the regret that the agent's guarantee is about."
+    )
+    return Table("Agents", ["agent", "what it is", "feedback", "bounds"], rows, note=note)
 
 
 def _environments() -> Table:

@@ -49,7 +49,7 @@ USED = {
     "ftpl": 0.2,
     "adanormalhedge": 0.15,
     "squint": 0.2,
-    "strongly-adaptive": 0.03,
+    "strongly-adaptive": 0.015,
     "tree-swap": 0.2,
     # A constant step, for self-play.
     "blum-mansour-log-barrier": 0.005,

@@ -17,24 +17,40 @@ def test_against_a_plain_loop():
     agent = StronglyAdaptive()
     agent.reset(3, horizon=37, num_runs=1, rng=rng)
     experts = {}
-    for t, row in enumerate(losses, start=1):
-        for k in range(t.bit_length()):
+    for t, row in enumerate(losses):
+        for k in range(6):
             if t % 2**k == 0:
-                experts[k] = {"sum": np.zeros(3), "weight": min(0.5, 2 ** (-k / 2))}
-        assert sorted(experts) == list(range(t.bit_length()))
-        proposals = {}
+                experts[k] = {"sum": np.zeros(3), "regret": 0.0, "scale": 0.0}
+        proposals, weights = {}, {}
         for k, expert in experts.items():
             step = math.sqrt(2 * math.log(3) / 2**k)
             proposals[k] = np.exp(-step * expert["sum"])
             proposals[k] /= proposals[k].sum()
-        policy = sum(e["weight"] * proposals[k] for k, e in experts.items())
-        policy /= sum(e["weight"] for e in experts.values())
+            weights[k] = adanormalhedge_weight(expert["regret"], expert["scale"])
+        policy = sum(weights[k] * proposals[k] for k in experts) / sum(weights.values())
         np.testing.assert_allclose(agent.act()[0], policy, atol=1e-12)
         agent.observe(row[None])
         for k, expert in experts.items():
             gain = (policy - proposals[k]) @ row / 2
-            expert["weight"] *= 1 + min(0.5, 2 ** (-k / 2)) * gain
+            expert["regret"] += gain
+            expert["scale"] += abs(gain)
             expert["sum"] += row
+
+
+def adanormalhedge_weight(regret, scale):
+    above, below = (max(regret + sign, 0) ** 2 / (3 * (scale + 1)) for sign in (1, -1))
+    return math.exp(above) - math.exp(below)
+
+
+def test_levels_grow_with_the_rounds_where_the_horizon_is_unknown():
+    agent = StronglyAdaptive()
+    agent.reset(2, horizon=None, num_runs=1, rng=np.random.default_rng(0))
+    levels = []
+    for _ in range(9):
+        levels.append(len(agent._experts))
+        agent.act()
+        agent.observe(np.zeros((1, 2)))
+    assert levels == [1, 1, 2, 2, 3, 3, 3, 3, 4]
 
 
 def test_it_has_less_regret_on_the_worst_interval_than_hedge():
