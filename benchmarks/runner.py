@@ -6,11 +6,15 @@ so cells may be measured in any order, anywhere.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import pickle
+import time
 import traceback
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,8 +24,15 @@ from regret_envs import metrics
 from regret_envs.agents import Agent, Optimiser, registry
 from regret_envs.agents.optimiser import best_plan
 from regret_envs.benchmarks.results import Cells, Row
-from regret_envs.benchmarks.task import METRICS, RECORDED_METRICS, Task, make_feedback, make_world
-from regret_envs.engine import Recorded, simulate
+from regret_envs.benchmarks.task import (
+    METRICS,
+    OUTCOME_METRICS,
+    RECORDED_METRICS,
+    Task,
+    make_feedback,
+    make_world,
+)
+from regret_envs.engine import Recorded, Simulation
 from regret_envs.feedback import Feedback, unfit
 from regret_envs.games import Game, NormalFormGame
 from regret_envs.worlds import FloatArray, World
@@ -133,20 +144,31 @@ def shared_imports(cells: Iterable[Cell]) -> list[str]:
     return sorted(extra for extra in extras if extra)
 
 
-def measure(cell: Cell) -> list[Row]:
+MANY_SEATS = 8
+SAVE_SECONDS = 15.0
+
+
+def measure(cell: Cell, *, states: Path | None = None) -> list[Row]:
     """Play a cell and measure it: one row a metric and round.
 
     An agent that raises or misplays gives a single "failed" row with the traceback, one that does
     not play such problems a single "n/a" row with the reason; nothing an agent does raises here.
+
+    Args:
+        cell: the cell.
+        states: a folder for the states of cells that take long. A cell that was interrupted goes on from
+            there, to the same numbers as one that was not. The files are pickles: a folder of one's own.
     """
     try:
         task = cell.task
         world = make_world(task)
         seats = world.seats(_num_seats(world))
-        agents = [registry.make(cell.agent) for _ in seats]
         layers = make_feedback(task)
+        # One agent plays many seats that are alike, which is faster than one each.
+        alike = len(seats) > MANY_SEATS and len(set(seats)) == 1 and not layers
+        agents = [registry.make(cell.agent) for _ in (seats[:1] if alike else seats)]
         # Where there is an optimiser, it has seat 0.
-        for agent, d in list(zip(agents, seats, strict=True))[task.optimiser :]:
+        for agent, d in list(zip(agents, seats, strict=False))[task.optimiser :]:
             reason = unfit(agent, layers) or agent.unsupported(d, horizon=task.horizon)
             if reason is not None:
                 return [_row(cell, status="n/a", message=_text(reason))]
@@ -155,7 +177,8 @@ def measure(cell: Cell) -> list[Row]:
                 raise TypeError(f"an optimiser plays a game of two players, and {world!r} is none")
             plan, _ = best_plan(world, registry.make(cell.agent), horizon=task.horizon)
             agents[0] = Optimiser([plan])
-        measured = _play(cell, world, agents, layers)
+        state = None if states is None else states / f"{cell.key}-{_CODE_VERSION}.state"
+        measured = _play(cell, world, agents[0] if alike else agents, layers, state)
     except Exception as error:
         first = cell.block * BLOCK_RUNS
         error.add_note(
@@ -180,33 +203,75 @@ def _num_seats(world: World) -> int:
     return world.num_players if isinstance(world, Game) else 1
 
 
+Measured = list[tuple[str, int, FloatArray]]
+
+
 def _play(
-    cell: Cell, world: World, agents: Sequence[Agent], layers: Sequence[Feedback]
-) -> list[tuple[str, int, FloatArray]]:
+    cell: Cell,
+    world: World,
+    agents: Agent | Sequence[Agent],
+    layers: Sequence[Feedback],
+    state: Path | None,
+) -> Measured:
     """(metric, round, one value a run) of every metric at logarithmically spaced rounds."""
-    rounds = metrics.log_spaced_rounds(cell.task.horizon)
+    task, saved = cell.task, time.monotonic()
     record: tuple[Recorded, ...] = ("policies", "losses")
-    if RECORDED_METRICS.isdisjoint(cell.task.metrics):
+    if RECORDED_METRICS.isdisjoint(task.metrics):
         record = ()
     # What overflows or is not a number is caught, and named, by the checks of what comes out.
     with np.errstate(all="ignore"):
-        play = simulate(
-            world,
-            agents,
-            horizon=cell.task.horizon,
-            num_runs=cell.num_runs,
-            seed=cell.seed,
-            first_run=cell.block * BLOCK_RUNS,
-            starting_loss_scale=cell.task.starting_loss_scale,
-            feedback=layers,
-            rounds=rounds,
-            record=record,
+        found = _saved(state)
+        simulation, measured = found or (
+            Simulation(
+                world,
+                agents,
+                horizon=task.horizon,
+                num_runs=cell.num_runs,
+                seed=cell.seed,
+                first_run=cell.block * BLOCK_RUNS,
+                starting_loss_scale=task.starting_loss_scale,
+                feedback=layers,
+                record=record,
+                outcomes=not OUTCOME_METRICS.isdisjoint(task.metrics),
+            ),
+            [],
         )
-        measured = [(name, t, METRICS[name](play.at(t))) for name in cell.task.metrics for t in rounds]
-    for name, t, values in measured:
-        if not np.isfinite(values).all():
-            raise ValueError(f"{name} is not finite in round {t}: {values}")
-    return measured
+
+        def save(t: int) -> None:
+            nonlocal saved
+            if state is None or time.monotonic() - saved < SAVE_SECONDS:
+                return
+            # Where nothing can be written, as on another machine, the cell goes on without.
+            with contextlib.suppress(OSError):
+                state.parent.mkdir(parents=True, exist_ok=True)
+                beside = state.with_suffix(".tmp")
+                beside.write_bytes(pickle.dumps((simulation, measured)))
+                beside.replace(state)
+            saved = time.monotonic()
+
+        for t in metrics.log_spaced_rounds(task.horizon):
+            if measured and t <= measured[-1][1]:
+                continue
+            simulation.advance(t, progress=save)
+            play = simulation.play()
+            for name in task.metrics:
+                values = METRICS[name](play)
+                if not np.isfinite(values).all():
+                    raise ValueError(f"{name} is not finite in round {t}: {values}")
+                measured.append((name, t, values))
+    if state is not None:
+        with contextlib.suppress(OSError):
+            state.unlink()
+    return sorted(measured, key=lambda row: task.metrics.index(row[0]))
+
+
+def _saved(state: Path | None) -> tuple[Simulation, Measured] | None:
+    """What an interrupted run left; None where there is nothing that can be read."""
+    if state is not None:
+        # Pickles may raise anything; a cell then begins anew.
+        with contextlib.suppress(Exception):
+            return pickle.loads(state.read_bytes())
+    return None
 
 
 def failed_row(cell: Cell, message: str) -> Row:

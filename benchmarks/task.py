@@ -33,6 +33,11 @@ METRICS: dict[str, Callable[[Play], FloatArray]] = {
     "extraction": lambda play: play.extraction(),
     "follower_regret": lambda play: play.regret("external")[1],
     "follower_swap_regret": lambda play: play.regret("swap")[1],
+    "social_cost": lambda play: play.social_cost(),
+    "potential": lambda play: play.outcomes["potential"],
+    "revenue": lambda play: play.outcomes["revenue"],
+    "efficiency": lambda play: play.outcomes["efficiency"],
+    "contribution": lambda play: play.outcomes["contribution"],
 }
 """What can be measured, one number a run: in games the maximum over players, of NashConv the sum.
 
@@ -40,6 +45,9 @@ Realised: of the drawn actions, under bandit feedback. Tracking: against the bes
 many switches. Adaptive: over the worst interval. Extraction: what the optimiser in seat 0 gets a round
 above its Stackelberg value; the follower is the agent in seat 1.
 """
+
+OUTCOME_METRICS = frozenset({"potential", "revenue", "efficiency", "contribution"})
+"""The metrics that are outcomes of a game (`Game.outcome_names`), expected and averaged over the rounds."""
 
 RECORDED_METRICS = frozenset({"tracking_regret_4", "tracking_regret_9", "adaptive_regret"})
 """The metrics that need every round's policies and losses."""

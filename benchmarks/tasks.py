@@ -6,6 +6,7 @@ import msgspec
 
 from regret_envs.benchmarks.task import GAME_METRICS, STREAM_METRICS, Task
 from regret_envs.benchmarks.tasks_changing import BANDIT, NONSTATIONARY, STRATEGIC
+from regret_envs.benchmarks.tasks_large import MANY_ACTIONS, MANY_PLAYERS
 
 _PAPER = (
     Task(
@@ -164,7 +165,10 @@ _CORE = (
     ),
 )
 
-TASKS: dict[str, Task] = {task.id: task for task in (*_PAPER, *_CORE, *BANDIT, *NONSTATIONARY, *STRATEGIC)}
+TASKS: dict[str, Task] = {
+    task.id: task
+    for task in (*_PAPER, *_CORE, *BANDIT, *NONSTATIONARY, *STRATEGIC, *MANY_PLAYERS, *MANY_ACTIONS)
+}
 
 
 class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -187,6 +191,8 @@ SUITES: dict[str, Suite] = {
         "an optimiser that knows the agent, and Shapley's game",
         (*(task.id for task in STRATEGIC), "shapley_t5000"),
     ),
+    "many-players": Suite("games of 3 to 1,000 players without a tensor", tuple(t.id for t in MANY_PLAYERS)),
+    "many-actions": Suite("90 to 1,000 actions", tuple(task.id for task in MANY_ACTIONS)),
     "paper": Suite("the simplex experiments, horizon 20", tuple(t.id for t in _PAPER)),
     "smoke": Suite(
         "three small tasks, a few seconds",

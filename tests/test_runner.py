@@ -214,3 +214,73 @@ def test_not_a_number_out_of_a_metric_is_a_failure(monkeypatch):
     monkeypatch.setitem(runner.METRICS, "swap_regret", lambda play: np.array([np.inf]))
     (row,) = runner.measure(plan("hedge", tasks=[BIASED])[0])
     assert row.status == "failed" and "swap_regret is not finite in round 1" in row.message
+
+
+LONG = msgspec.structs.replace(JORDAN, id="long", horizon=3000)
+
+
+@pytest.mark.parametrize("agent", ["adahedge", "blum-mansour"])
+def test_a_long_cell_that_was_interrupted_goes_on_from_its_state(agent, tmp_path, monkeypatch):
+    [cell] = plan(agent, tasks=[LONG], runs=2)
+    whole = runner.measure(cell)
+    states = tmp_path / "states"
+    monkeypatch.setattr(runner, "SAVE_SECONDS", 0.0)
+    advance = runner.Simulation.advance
+    stops = []
+
+    def interrupted(self, stop, *, progress):
+        def break_off(t):
+            progress(t)
+            if t > 1500:
+                raise KeyboardInterrupt
+
+        stops.append(stop)
+        advance(self, stop, progress=break_off)
+
+    monkeypatch.setattr(runner.Simulation, "advance", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        runner.measure(cell, states=states)
+    assert [path.suffix for path in states.iterdir()] == [".state"] and stops[0] == 1
+    stops.clear()
+    monkeypatch.setattr(
+        runner.Simulation,
+        "advance",
+        lambda self, stop, *, progress: stops.append(stop) or advance(self, stop),
+    )
+    assert runner.measure(cell, states=states) == whole
+    assert stops == [2154, 3000]
+    assert list(states.iterdir()) == []
+
+
+def test_a_state_that_cannot_be_read_or_written_is_no_harm(tmp_path, monkeypatch):
+    [cell] = plan("hedge", tasks=[JORDAN], runs=2)
+    whole = runner.measure(cell)
+    monkeypatch.setattr(runner, "SAVE_SECONDS", 0.0)
+    states = tmp_path / "states"
+    states.mkdir()
+    (states / f"{cell.key}-{whole[0].code_version}.state").write_bytes(b"torn")
+    assert runner.measure(cell, states=states) == whole
+    (tmp_path / "file").write_text("in the way")
+    assert runner.measure(cell, states=tmp_path / "file") == whole
+
+
+def test_many_seats_that_are_alike_are_played_by_one_agent(monkeypatch):
+    made = []
+    make = runner.registry.make
+    monkeypatch.setattr(runner.registry, "make", lambda spec: made.append(spec) or make(spec))
+    task = TASKS["minority_n51_t1000"]
+    [cell] = plan("hedge", tasks=[msgspec.structs.replace(task, horizon=30)])
+    rows = runner.measure(cell)
+    assert made == ["hedge"] and {row.metric for row in rows} == set(task.metrics)
+    world = make_world(task)
+    play = simulate(world, [Hedge() for _ in range(51)], horizon=30, num_runs=4, starting_loss_scale=1.0)
+    last = {row.metric: row.values for row in rows if row.round == 30}
+    assert last["social_cost"] == pytest.approx(play.social_cost(), rel=1e-12)
+    assert last["cce_gap"] == pytest.approx(play.gaps().cce.max, abs=1e-12)
+
+
+def test_outcomes_are_measured():
+    task = msgspec.structs.replace(TASKS["first_price_n10_t1000"], horizon=20, num_runs=1)
+    [cell] = plan("hedge", tasks=[task])
+    last = {row.metric: row.values[0] for row in runner.measure(cell) if row.round == 20}
+    assert 0 < last["revenue"] < 1 and 0 < last["efficiency"] <= 1
