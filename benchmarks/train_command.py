@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from regret_envs.benchmarks.train_softmax_td import softmax_td
+
 if TYPE_CHECKING:
     from regret_envs.agents.attention.recipe import Recipe
     from regret_envs.agents.attention.training import Progress
@@ -70,6 +72,9 @@ def train() -> None:
 
     The checkpoint plays as the agent "checkpoint:DIR". Ctrl-C saves; --resume goes on.
     """
+
+
+train.add_command(softmax_td)
 
 
 @train.command("linear-attention")
