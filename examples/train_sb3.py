@@ -6,6 +6,7 @@ cd examples && regret-envs run --suite paper --agents hedge,uniform,train_sb3:tr
 
 import supersuit
 from stable_baselines3 import PPO
+from stable_baselines3.common.utils import set_random_seed
 
 from regret_envs import biased_gaussian_v0, simulate, streams
 from regret_envs.agents import Agent, Hedge, Uniform, from_sb3
@@ -20,7 +21,9 @@ def train(seed: int = 0, steps: int = 80_000) -> PPO:
     environment = biased_gaussian_v0.parallel_env(num_agents=2, horizon=HORIZON, **STREAM)
     environment = supersuit.pettingzoo_env_to_vec_env_v1(environment)
     environment = supersuit.concat_vec_envs_v1(environment, 8, base_class="stable_baselines3")
-    model = PPO("MlpPolicy", environment, n_steps=128, batch_size=512, gamma=0.5, seed=seed, device="cpu")
+    environment.venv.reset(seed=seed)  # SuperSuit passes on no later seed; the copies go on from this one
+    set_random_seed(seed)
+    model = PPO("MlpPolicy", environment, n_steps=128, batch_size=512, gamma=0.5, device="cpu")
     return model.learn(steps)
 
 

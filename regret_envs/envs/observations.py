@@ -49,13 +49,14 @@ class Observer:
     """
 
     def __init__(self, num_actions: int, *, horizon: int, num_runs: int) -> None:
-        shape = (num_runs, num_actions)
+        shape = (num_actions, num_runs)
         self._horizon = horizon
         self._t = 0
-        self._policies: FloatArray = np.full(shape, 1 / num_actions)
-        self._losses: FloatArray = np.zeros(shape)
-        self._sums = np.zeros(shape)
-        self._counts = np.zeros(shape)
+        # Transposed, so that the runs are contiguous.
+        self._policies: FloatArray = np.full(shape, 1 / num_actions).T
+        self._losses: FloatArray = np.zeros(shape).T
+        self._sums = np.zeros(shape).T
+        self._counts = np.zeros(shape).T
 
     def update(self, policies: FloatArray, losses: FloatArray, drawn: FloatArray | None = None) -> None:
         """Take in a round.

@@ -57,8 +57,8 @@ class Seat:
         """
         expected = -self.rewards if self.expected_losses is None else self.expected_losses
         info: dict[str, npt.NDArray[Any]] = {
-            "policy": self.policies.copy(),
-            "losses": self.losses.copy(),
+            "policy": self.policies,
+            "losses": self.losses,
             "expected_loss": expected,
         }
         if self.actions is not None:
@@ -184,7 +184,7 @@ class Rounds:
         if self._pure:
             self.seats = self._pure_round(policies)
         else:
-            losses = [loss.copy() for loss in self._episode.step(policies)]
+            losses = [loss.copy("K") for loss in self._episode.step(policies)]
             self.seats = [
                 Seat(policy, loss, -(loss * policy).sum(1))
                 for policy, loss in zip(policies, losses, strict=True)
@@ -204,7 +204,7 @@ class Rounds:
         pairs = zip(self._channels, policies, strict=True)
         played = [channel.play(policy.T).T for channel, policy in pairs]
         answered = played if self._episode.answers_actions else policies
-        losses = [loss.copy() for loss in self._episode.step(answered)]
+        losses = [loss.copy("K") for loss in self._episode.step(answered)]
         # A game keeps no state, so it can be asked again; a stream's losses are what they are.
         again = isinstance(self._episode, GameEpisode)
         expected = self._episode.step(policies) if again else losses
