@@ -16,7 +16,7 @@ HORIZON = 20
 FILE = "ppo_biased_gaussian.zip"
 
 
-def train(seed: int = 0, steps: int = 80_000) -> PPO:
+def train(seed: int = 0, steps: int = 40_000) -> PPO:
     """PPO on 8 copies of an environment in which two agents face the same biased Gaussian losses."""
     environment = biased_gaussian_v0.parallel_env(num_agents=2, horizon=HORIZON, **STREAM)
     environment = supersuit.pettingzoo_env_to_vec_env_v1(environment)

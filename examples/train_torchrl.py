@@ -1,34 +1,38 @@
-"""TorchRL: 1,024 environments as one batch, and a policy trained by the gradient of its own regret.
-
-    python examples/train_torchrl.py
-"""
-
-import time
+"""TorchRL: PPO on 1,024 environments that step as one batch."""
 
 import gymnasium
 import torch
-from tensordict.nn import TensorDictModule
+from tensordict.nn import InteractionType, NormalParamExtractor, TensorDictModule
+from torch import nn
 from torchrl.envs import GymWrapper
+from torchrl.modules import IndependentNormal, ProbabilisticActor, ValueOperator
+from torchrl.objectives import ClipPPOLoss
 
-import regret_envs  # noqa: F401 - registers the environments
-from regret_envs import biased_gaussian_v0
+OPTIONS = {"horizon": 20, "bias_scale": 1.0, "action_mode": "softmax", "autoreset_mode": "Disabled"}
+vector = gymnasium.make_vec("regret_envs:regret_envs/BiasedGaussian-v0", num_envs=1024, **OPTIONS)
+environment = GymWrapper(vector)  # TorchRL does the resets, hence "Disabled"
+torch.manual_seed(0)
+environment.set_seed(0)
 
-NUM_ENVS, HORIZON = 1024, 20
-
-
-def batched() -> GymWrapper:
-    """The native vector environment; TorchRL resets it itself."""
-    return GymWrapper(
-        gymnasium.make_vec(
-            "regret_envs/BiasedGaussian-v0",
-            num_envs=NUM_ENVS,
-            horizon=HORIZON,
-            bias_scale=1.0,
-            autoreset_mode="Disabled",
-        )
-    )
-
-
-if __name__ == "__main__":
-    environment = batched()
-    print(environment.rollout(HORIZON))
+body = nn.Sequential(nn.Linear(10, 64), nn.Tanh(), nn.Linear(64, 6), NormalParamExtractor())
+actor = ProbabilisticActor(
+    TensorDictModule(body, ["observation"], ["loc", "scale"]),
+    in_keys=["loc", "scale"],
+    distribution_class=IndependentNormal,
+    default_interaction_type=InteractionType.RANDOM,
+    return_log_prob=True,
+)
+critic = ValueOperator(nn.Sequential(nn.Linear(10, 64), nn.Tanh(), nn.Linear(64, 1)))
+loss = ClipPPOLoss(actor, critic, entropy_coeff=0.0)
+loss.make_value_estimator(gamma=0.5, lmbda=0.9)
+optimizer = torch.optim.Adam(loss.parameters(), lr=3e-3)
+for iteration in range(20):
+    with torch.no_grad():
+        batch = environment.rollout(OPTIONS["horizon"], actor)
+        loss.value_estimator(batch)
+    print(f"iteration {iteration}: reward a round {batch['next', 'reward'].mean():+.3f}")
+    for _ in range(8):
+        terms = loss(batch.reshape(-1))
+        optimizer.zero_grad()
+        (terms["loss_objective"] + terms["loss_critic"]).backward()
+        optimizer.step()
