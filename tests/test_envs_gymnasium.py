@@ -80,17 +80,18 @@ def test_step_before_reset_and_after_the_end():
         environment.step([1, np.nan, 0])
 
 
-def test_vector_environments_go_through_gymnasium_wrappers():
-    for name in ENVIRONMENTS:
-        vector = gymnasium.make_vec(name, num_envs=4, horizon=6)
-        vector = DictInfoToList(RecordEpisodeStatistics(vector))
-        vector.reset(seed=0)
-        for _ in range(6):
-            observations, rewards, _, truncations, infos = vector.step(vector.action_space.sample())
-            assert observations in vector.observation_space
-            assert rewards.shape == (4,) and len(infos) == 4 and infos[0]["losses"].shape == (3,)
-        assert truncations.all()
-        assert infos[3]["episode"]["l"] == 6
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_vector_environments_go_through_gymnasium_wrappers(name):
+    listed = DictInfoToList(gymnasium.make_vec(name, num_envs=4, horizon=6))
+    listed.reset(seed=0)
+    infos = listed.step(listed.action_space.sample())[4]
+    assert len(infos) == 4 and infos[0]["losses"].shape == (3,)
+    recorded = RecordEpisodeStatistics(gymnasium.make_vec(name, num_envs=4, horizon=6))
+    recorded.reset(seed=0)
+    for _ in range(6):
+        observations, rewards, _, truncations, infos = recorded.step(recorded.action_space.sample())
+        assert observations in recorded.observation_space and rewards.shape == (4,)
+    assert truncations.all() and (infos["episode"]["l"] == 6).all()
 
 
 def test_autoreset():

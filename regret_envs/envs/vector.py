@@ -107,7 +107,7 @@ class VectorPlay(VectorEnv[npt.NDArray[np.float32], npt.NDArray[Any], npt.NDArra
         episode_seed = int(self.np_random.integers(2**63)) if seed is None else seed
         self._rounds.start(horizon=self._horizon, seed=episode_seed, num_runs=self.num_envs)
         self._begun, self._over = True, False
-        return self._rounds.observations(self._player), self._rounds.seats[self._player].info()
+        return self._rounds.observations(self._player), self._infos()
 
     def step(
         self, actions: npt.ArrayLike
@@ -138,12 +138,19 @@ class VectorPlay(VectorEnv[npt.NDArray[np.float32], npt.NDArray[Any], npt.NDArra
             )
         self._rounds.step([actions], ["the agent"])
         self._over = over = self._rounds.t == self._rounds.horizon
-        seat = self._rounds.seats[self._player]
-        observations, infos = self._rounds.observations(self._player), seat.info()
+        rewards = self._rounds.seats[self._player].rewards
+        observations, infos = self._rounds.observations(self._player), self._infos()
         if over and self.autoreset_mode is AutoresetMode.SAME_STEP:
             everywhere = np.ones(self.num_envs, dtype=bool)
             final: dict[str, Any] = {"final_obs": observations, "final_info": infos}
             final |= {"_final_obs": everywhere, "_final_info": everywhere.copy()}
             observations, infos = self.reset()
             infos |= final
-        return observations, seat.rewards, nowhere, np.full(self.num_envs, over), infos
+        return observations, rewards, nowhere, np.full(self.num_envs, over), infos
+
+    def _infos(self) -> dict[str, Any]:
+        """The round's infos; beside each, as Gymnasium has it, which runs have one: all."""
+        infos: dict[str, Any] = {}
+        for key, value in self._rounds.seats[self._player].info().items():
+            infos |= {key: value, f"_{key}": np.ones(self.num_envs, dtype=bool)}
+        return infos
