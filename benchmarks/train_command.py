@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from regret_envs.benchmarks.train_one_layer import one_layer_transformer
 from regret_envs.benchmarks.train_softmax_td import softmax_td
 
 if TYPE_CHECKING:
@@ -68,12 +69,13 @@ _objective = click.option(
 
 @click.group()
 def train() -> None:
-    """Train attention with regret loss and write a checkpoint.
+    """Train attention with regret loss and write a checkpoint; or recognise a regular language.
 
     The checkpoint plays as the agent "checkpoint:DIR". Ctrl-C saves; --resume goes on.
     """
 
 
+train.add_command(one_layer_transformer)
 train.add_command(softmax_td)
 
 

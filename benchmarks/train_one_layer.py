@@ -44,7 +44,7 @@ def one_layer_transformer(
     out: Path | None,
     overwrite: bool,
 ) -> None:
-    """A one-layer Transformer that recognises even pairs, or thinks its way to parity.
+    """Even pairs, or parity by chain of thought.
 
     even-pairs: all sequences up to a length, +1 where the first token equals the last. parity-cot: the
     steps of a chain of thought, with the even pairs below its length as the regulariser. Full-batch
