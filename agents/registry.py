@@ -32,6 +32,7 @@ from typing import Any, get_args, get_type_hints
 
 from regret_envs.agents.base import Agent, Bounds
 from regret_envs.feedback import Takes
+from regret_envs.plugins import plugins
 from regret_envs.registry import lookup, near_matches
 
 
@@ -215,8 +216,13 @@ def make(spec: str) -> Agent:
     elif _TARGET.fullmatch(name):
         entry = AgentEntry(name, "", "")
     else:
-        entry = lookup("agent", name, AGENTS)
-    cls = _load(entry.target, entry.requires)
+        entry = lookup("agent", name, AGENTS if name in AGENTS else known_agents()[0])
+    try:
+        cls = _load(entry.target, entry.requires)
+    except AgentImportError as error:
+        if name in AGENTS or entry.target == name:
+            raise
+        raise AgentImportError(f"agent {name!r}, {entry.summary}: {error}") from error.__cause__
     settings = {**entry.settings, **given}
     known = inspect.signature(cls).parameters
     for key in settings:
@@ -234,6 +240,16 @@ def make(spec: str) -> Agent:
     if not isinstance(agent, Agent):
         raise AgentImportError(f"{name} made {agent!r}, which is not a regret_envs.agents.Agent")
     return agent
+
+
+def known_agents() -> tuple[dict[str, AgentEntry], list[str]]:
+    """The built-in agents, then those of plug-ins; and a line about each plug-in that is left out."""
+    found, problems = plugins("agents", AGENTS)
+    offered = {
+        name: AgentEntry(plugin.target, f"a plug-in of {plugin.distribution}", "")
+        for name, plugin in found.items()
+    }
+    return {**AGENTS, **offered}, problems
 
 
 def parse(spec: str) -> tuple[str, dict[str, Any]]:
@@ -411,6 +427,8 @@ def _custom_modules(spec: str) -> set[str]:
         name, settings = parse(spec)
     except SpecError:  # the setting is a word that is no spec, such as a path
         return set()
+    if not _TARGET.fullmatch(name) and name not in AGENTS:
+        name = known_agents()[0].get(name, AgentEntry("", "", "")).target
     module = name.partition(":")[0]
     custom = _TARGET.fullmatch(name) and not name.startswith((_CHECKPOINT, f"{_HERE}."))
     found = {module} if custom else set()

@@ -49,29 +49,38 @@ def list_(kind: str | None) -> None:
 def _suites() -> Table:
     from regret_envs.benchmarks.tables import Table
     from regret_envs.benchmarks.tasks import SUITES
+    from regret_envs.plugins import plugins
 
     rows = [[name, str(len(suite.tasks)), suite.summary] for name, suite in SUITES.items()]
-    return Table("Suites", ["suite", "tasks", "what it is"], rows)
+    found, problems = plugins("suites", SUITES)
+    rows += [[p.name, "–", f"a plug-in of {p.distribution}"] for p in found.values()]
+    return Table("Suites", ["suite", "tasks", "what it is"], rows, note="\n".join(problems))
 
 
 def _tasks() -> Table:
     from regret_envs.benchmarks.tables import Table
     from regret_envs.benchmarks.tasks import TASKS
+    from regret_envs.plugins import plugins
 
     rows = [[task.id, str(task.horizon), task.summary] for task in TASKS.values()]
-    return Table("Tasks", ["task", "T", "what it is"], rows)
+    found, problems = plugins("tasks", TASKS)
+    rows += [[p.name, "–", f"a plug-in of {p.distribution}"] for p in found.values()]
+    return Table("Tasks", ["task", "T", "what it is"], rows, note="\n".join(problems))
 
 
 def _agents() -> Table:
-    from regret_envs.agents.registry import AGENTS
+    from regret_envs.agents.registry import known_agents
     from regret_envs.benchmarks.tables import Table
 
-    rows = [[name, entry.summary, entry.takes, entry.bounds or "–"] for name, entry in AGENTS.items()]
+    known, problems = known_agents()
+    rows = [[name, entry.summary, entry.takes, entry.bounds or "–"] for name, entry in known.items()]
     note = (
         "Feedback: any (losses or estimates of them), full (all losses) or bandit (the drawn action's). "
         "Bounds: the regret that the agent's guarantee is about."
     )
-    return Table("Agents", ["agent", "what it is", "feedback", "bounds"], rows, note=note)
+    return Table(
+        "Agents", ["agent", "what it is", "feedback", "bounds"], rows, note="\n".join([note, *problems])
+    )
 
 
 def _environments() -> Table:

@@ -45,15 +45,16 @@ def say(line: str) -> None:
 
 
 def chosen_tasks(names: str) -> list[Task]:
-    from regret_envs.benchmarks.tasks import SUITES, TASKS
-    from regret_envs.registry import UnknownNameError, lookup
+    """The tasks of suites, tasks and suite files, comma-separated."""
+    from regret_envs.benchmarks.suites import SuiteError, find_tasks
+    from regret_envs.plugins import PluginError
+    from regret_envs.registry import UnknownNameError
 
-    known = {**{id: (id,) for id in TASKS}, **{name: suite.tasks for name, suite in SUITES.items()}}
+    sys.path.insert(0, os.getcwd())
     try:
-        chosen = [id for name in names.split(",") for id in lookup("suite or task", name.strip(), known)]
-    except UnknownNameError as error:
+        return find_tasks(names)
+    except (UnknownNameError, SuiteError, PluginError) as error:
         raise Usage(str(error)) from None
-    return [TASKS[id] for id in dict.fromkeys(chosen)]
 
 
 def chosen_agents(specs: str) -> tuple[list[str], list[str]]:
@@ -62,15 +63,24 @@ def chosen_agents(specs: str) -> tuple[list[str], list[str]]:
     from regret_envs.registry import UnknownNameError
 
     sys.path.insert(0, os.getcwd())
-    chosen, lacking = [], []
+    chosen: list[str] = []
+    lacking: list[str] = []
     try:
-        for spec in list(registry.AGENTS) if specs.strip() == "all" else registry.split(specs):
+        known, problems = registry.known_agents()
+        every = specs.strip() == "all"
+        lacking += problems if every else []
+        for spec in known if every else registry.split(specs):
             try:
                 registry.make(spec)
             except registry.MissingExtraError as error:
                 lacking.append(f"{spec} is left out: {error}")
                 continue
-            except (registry.AgentImportError, registry.SpecError, UnknownNameError):
+            except registry.AgentImportError as error:
+                if not every:
+                    raise
+                lacking.append(f"{spec} is left out: {error}")
+                continue
+            except (registry.SpecError, UnknownNameError):
                 raise
             except Exception:
                 pass  # recorded, with its traceback, where the agent is run

@@ -50,7 +50,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         task: the task.
         agent: the agent's spec, canonical.
         source: the hash of a custom agent's source, or None.
-        data: the fingerprint of the recorded data that the task plays, or None.
+        data: the fingerprint of the recorded data that the task plays or of a custom world's source,
+            or None.
         seed: the seed.
         block: number of the seed block: its first run is `block * BLOCK_RUNS`.
         num_runs: runs in the block, at most BLOCK_RUNS.
@@ -117,6 +118,8 @@ def plan(suite: str, tasks: Iterable[Task], agents: Iterable[str], *, runs: int,
     for task in tasks:
         world = make_world(task)
         data = getattr(world, "fingerprint", None)
+        if ":" in task.world:
+            data = _digest([data, registry.source_hash(task.world)])
         num_actions = max(world.seats(_num_seats(world)))
         total, task_seed = (runs, seed) if task.num_runs is None else (task.num_runs, 0)
         cells += [

@@ -6,6 +6,7 @@ are never put together.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -81,7 +82,8 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     Attributes:
         id: the name.
         version: raised when results are not comparable any more.
-        world: "streams.NAME" or "games.NAME", names as in `streams.make` and `games.make`.
+        world: "streams.NAME" or "games.NAME", names as in `streams.make` and `games.make`, or the
+            "module:Class" of a world of one's own.
         settings: the world's settings.
         horizon: rounds, T.
         metrics: what is measured, the main one first; names as in `METRICS`.
@@ -114,8 +116,15 @@ def make_world(task: Task) -> World:
 
     Raises:
         ValueError: if there is no such world (lists the near matches) or its settings are wrong.
-        TypeError: if it has no such setting.
+        TypeError: if it has no such setting, or what is named makes no world.
+        ImportError: if a custom world cannot be imported.
     """
+    module, colon, attribute = task.world.partition(":")
+    if colon:
+        world = getattr(importlib.import_module(module), attribute)(**task.settings)
+        if not isinstance(world, World):
+            raise TypeError(f"{task.world} made {world!r}, which is no regret_envs.worlds.World")
+        return world
     kind, _, name = task.world.partition(".")
     make = lookup("kind of world", kind, {"streams": streams.make, "games": games.make})
     return make(name, **task.settings)

@@ -1,0 +1,113 @@
+import os
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from regret_envs import plugins
+from regret_envs.agents import registry
+from regret_envs.benchmarks.cli import main
+from regret_envs.benchmarks.leaderboard import leaderboard
+from regret_envs.benchmarks.results import read
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "plugin"
+COMMAND = [sys.executable, "-c", "from regret_envs.benchmarks.cli import main; main()"]
+
+
+def invoke(*args, code=0):
+    result = CliRunner().invoke(main, args)
+    assert result.exit_code == code, (result.exit_code, result.output, result.exception)
+    return result
+
+
+@pytest.fixture
+def offer(monkeypatch):
+    """Entry points as if distributions offered them."""
+
+    def offered(**groups):
+        def entry_points(*, group):
+            points = groups.get(group.removeprefix("regret_envs."), {})
+            return [EntryPoint(name, value, group) for name, value in points.items()]
+
+        monkeypatch.setattr(plugins, "entry_points", entry_points)
+
+    return offered
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The example distribution, installed into a folder of its own."""
+    folder = tmp_path_factory.mktemp("plugin")
+    source = folder / "source"
+    subprocess.run(["cp", "-r", EXAMPLE, source], check=True)
+    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*install, "--target", str(folder / "site"), str(source)], check=True)
+    return folder / "site"
+
+
+def test_the_example_is_installed_and_run(installed, tmp_path):
+    def call(*args):
+        env = {**os.environ, "PYTHONPATH": str(installed), "OMP_NUM_THREADS": "1"}
+        done = subprocess.run([*COMMAND, *args], cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    for kind, name in (("agents", "lazy-hedge"), ("tasks", "tides_d4_t200"), ("suites", "tides")):
+        (line,) = [line for line in call("list", kind).splitlines() if f"| {name} " in line]
+        assert "a plug-in of regret-envs-example 0.1.0" in line
+    out = call("run", "--suite", "tides", "--agents", "lazy-hedge,lazy-hedge[every=1],uniform", "--runs", "8")
+    assert "tides_d4_t200 (version 1): T = 200, 8 runs" in out and "weighted_rps_t20" in out
+    rows = read(tmp_path / "regret-envs-results.jsonl").rows
+    (tides,) = [t for t in leaderboard(rows).tasks if t.task == "tides_d4_t200"]
+    regret = {e.agent: e.estimates["external_regret"].mean for e in tides.entries}
+    assert set(regret) == {"lazy-hedge", "lazy-hedge[every=1]", "uniform"}
+    # Losses that come and go add up to the same for all actions: uniform play has no regret.
+    assert regret["uniform"] == pytest.approx(0, abs=1e-9)
+    # An edited plug-in is another agent, as an edited module is.
+    assert all(row.source for row in rows if "lazy" in row.agent)
+    assert not any(row.source for row in rows if row.agent == "uniform")
+
+
+def test_listing_imports_no_plugin_and_a_broken_one_is_a_line(offer, tmp_path, monkeypatch):
+    (tmp_path / "a_plugin_that_breaks.py").write_text("raise RuntimeError('broken')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    target = "a_plugin_that_breaks:Thing"
+    offer(
+        agents={"thing": target, "no-target": "oops", "hedge": target},
+        tasks={"t": target},
+        suites={"s": target},
+    )
+    out = invoke("list").stdout
+    assert "| thing " in out and "| t " in out and "| s " in out
+    assert "the plug-in agent 'hedge' of an unknown distribution is left out: the built-in one" in out
+    assert "'no-target' of an unknown distribution is left out: 'oops' is no \"module:object\"" in out
+    assert "a_plugin_that_breaks" not in sys.modules
+    for args in (["--agents", "thing"], ["--agents", "uniform", "--suite", "t"], ["--suite", "s"]):
+        error = invoke("run", *args, code=2).stderr
+        assert "a_plugin_that_breaks" in error or "broken" in error
+        assert (
+            "an unknown distribution" in error and "Traceback" not in error and len(error.splitlines()) == 1
+        )
+    # With all agents it is left out, and the others are run.
+    result = invoke("run", "--suite", "weighted_rps_t20", "--agents", "all")
+    assert "thing is left out: agent 'thing', a plug-in of an unknown distribution" in result.stdout
+    assert registry.make("hedge").__class__.__name__ == "Hedge"
+
+
+def test_near_matches_include_plugins(offer):
+    offer(agents={"lazy-hedge": "m:A"}, suites={"tides": "m:S"})
+    assert "did you mean 'lazy-hedge'" in invoke("run", "--agents", "lazyhedge", code=2).stderr
+    assert "did you mean 'tides'" in invoke("run", "--suite", "tidse", code=2).stderr
+
+
+def test_what_is_no_task_or_suite(offer):
+    offer(tasks={"t": "math:pi", "other": "math:tau"}, suites={"s": "math:pi"})
+    assert (
+        "the plug-in task 't' of an unknown distribution is 3.14"
+        in invoke("run", "--suite", "t", code=2).stderr
+    )
+    assert "is 3.14" in invoke("run", "--suite", "s", code=2).stderr
