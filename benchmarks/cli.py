@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +29,20 @@ if TYPE_CHECKING:
     from regret_envs.worlds import World
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """Ends with status 130 when interrupted, and shows "?" for a letter that a terminal or pipe cannot."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            ctx.exit(130)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="regret-envs")
 def main() -> None:
     """Online-learning agents against streams and games: exact regrets and equilibrium gaps."""

@@ -105,6 +105,19 @@ def test_list_names_everything_there_is(folder):
     assert "### Agents" in out and "### Agents" not in invoke("list", "suites").stdout
 
 
+def test_output_that_cannot_be_written_in_full_is_written_as_far_as_it_can(folder):
+    out, _ = call("list", PYTHONIOENCODING="ascii")
+    assert "| hedge " in out and "Hedge (entropy-FTRL), step ? 1/?t" in out
+
+
+def test_an_interrupt_anywhere_is_status_130(folder, monkeypatch):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("regret_envs.benchmarks.tables.show", interrupted)
+    assert "Aborted" not in invoke("list", code=130).output
+
+
 def test_list_imports_nothing_heavy():
     script = (
         "import sys; from regret_envs.benchmarks.cli import main; main(['list'], standalone_mode=False);"
