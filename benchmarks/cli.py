@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from regret_envs.benchmarks.cli_common import (
+    Usage,
     chosen_agents,
     chosen_tasks,
     executor_option,
@@ -22,10 +23,11 @@ from regret_envs.benchmarks.reproduce.command import reproduce
 from regret_envs.benchmarks.train_command import train
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from regret_envs.benchmarks.results import Row
     from regret_envs.benchmarks.tables import Table
+    from regret_envs.benchmarks.task import Task
     from regret_envs.worlds import World
 
 
@@ -101,12 +103,14 @@ def _agents() -> Table:
 def _environments() -> Table:
     from regret_envs import games, streams
     from regret_envs.benchmarks.tables import Table
+    from regret_envs.envs import ENVIRONMENTS
 
     worlds: dict[str, Mapping[str, Callable[..., World]]] = {
         "streams": streams.STREAMS,
         "games": games.NAMED_GAMES,
     }
-    rows = [
+    rows = [[name, entry.summary] for name, entry in ENVIRONMENTS.items()]
+    rows += [
         [f"{kind}.{name}", (world.__doc__ or "").split("\n")[0].partition(":")[0].rstrip(".")]
         for kind, named in worlds.items()
         for name, world in named.items()
@@ -116,6 +120,13 @@ def _environments() -> Table:
 
 @main.command()
 @click.option("--suite", default="core", show_default=True, help="Suites or tasks, comma-separated.")
+@click.option(
+    "--game",
+    "game_files",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="A Gambit file (.nfg) to play in place of a suite; may be given several times.",
+)
 @click.option("--agents", default="all", show_default=True, help="Agent specs, comma-separated.")
 @click.option("--runs", type=click.IntRange(min=1), default=64, show_default=True, help="Runs a task.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
@@ -126,6 +137,7 @@ def _environments() -> Table:
 def run(
     context: click.Context,
     suite: str,
+    game_files: tuple[Path, ...],
     agents: str,
     runs: int,
     seed: int,
@@ -141,11 +153,12 @@ def run(
     from regret_envs.benchmarks import runner
     from regret_envs.benchmarks.results import complete_cells
 
-    tasks = chosen_tasks(suite)
+    tasks, notes = _file_tasks(game_files) if game_files else (chosen_tasks(suite), [])
+    suite = "files" if game_files else suite
     specs, lacking = chosen_agents(agents)
     cells = runner.plan(suite, tasks, specs, runs=runs, seed=seed)
     rows = run_cells(cells, results, executor, rerun=rerun)
-    show_leaderboard(rows, [task.id for task in tasks], specs, None, "table", lacking)
+    show_leaderboard(rows, [task.id for task in tasks], specs, None, "table", [*notes, *lacking])
     keys = {cell.key for cell in cells}
     failed = [c[0] for key, c in complete_cells(rows).items() if key in keys and c[0].status == "failed"]
     if failed:
@@ -153,6 +166,17 @@ def run(
         for row in failed:
             say(f"  {row.agent} on {row.task}: {_reason(row)}")
         context.exit(1)
+
+
+def _file_tasks(paths: Iterable[Path]) -> tuple[list[Task], list[str]]:
+    """The tasks of Gambit files, and a line about each."""
+    from regret_envs.benchmarks.file_task import file_task
+
+    try:
+        tasks, notes = zip(*map(file_task, paths), strict=True)
+    except (ImportError, OSError, ValueError) as error:
+        raise Usage(str(error)) from None
+    return list(tasks), list(notes)
 
 
 def _reason(row: Row) -> str:

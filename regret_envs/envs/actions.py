@@ -93,7 +93,7 @@ class ActionMap:
         if not np.isfinite(x.sum()):
             for row in np.flatnonzero(~np.isfinite(x).all(1)):
                 raise ActionError(
-                    f"the action of {who} is not finite{_at(row, x)}: {x[row]}; has the policy diverged?"
+                    f"the action of {who} is not finite{_at(int(row), x)}: {x[row]}; has the policy diverged?"
                 )
         # Actions first: with the runs contiguous, sums over few actions are three times as fast.
         columns = np.ascontiguousarray(x.T)
@@ -107,9 +107,9 @@ class ActionMap:
         if self.mode == "strict":
             for row in np.flatnonzero(off_simplex(columns, axis=0)):
                 raise ActionError(
-                    f"the action of {who} is off the simplex{_at(row, x)}: {x[row]} (sum {x[row].sum():.9g}, "
-                    f"minimum {x[row].min():.3g}); send a distribution, or choose action_mode='normalize', "
-                    "'softmax' or 'project' and the environment makes one"
+                    f"the action of {who} is off the simplex{_at(int(row), x)}: {x[row]} "
+                    f"(sum {x[row].sum():.9g}, minimum {x[row].min():.3g}); send a distribution, or choose "
+                    "action_mode='normalize', 'softmax' or 'project' and the environment makes one"
                 )
         mass = np.maximum(columns, 0.0)
         total = mass.sum(0)

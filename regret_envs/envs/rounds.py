@@ -19,10 +19,10 @@ from regret_envs.engine import AgentLike, PolicyError
 from regret_envs.envs.actions import ActionMap, ActionMode
 from regret_envs.envs.observations import Observer, observation_space
 from regret_envs.feedback import Bandit, Place, unfit
-from regret_envs.games import GameEpisode, NormalFormGame
+from regret_envs.games import NormalFormGame
 from regret_envs.metrics import off_simplex
 from regret_envs.registry import lookup
-from regret_envs.worlds import FloatArray, IntArray, RunSeeds, World
+from regret_envs.worlds import FloatArray, GameEpisode, IntArray, RunSeeds, World
 
 FeedbackMode = Literal["full", "bandit"]
 Opponent = str | AgentLike
