@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from regret_envs.agents.one_layer_transformer import OneLayerTransformer
+    from regret_envs.agents.regular_languages.one_layer_transformer import OneLayerTransformer
 
 _TASKS = ("even-pairs", "parity-cot")
 
@@ -52,8 +52,8 @@ def one_layer_transformer(
     """
     import numpy as np
 
-    from regret_envs.agents.one_layer_training import train
-    from regret_envs.agents.one_layer_transformer import (
+    from regret_envs.agents.regular_languages.one_layer_training import train
+    from regret_envs.agents.regular_languages.one_layer_transformer import (
         OneLayerTransformer,
         even_pairs_set,
         parity_chain_set,
@@ -99,7 +99,7 @@ def _save(model: OneLayerTransformer, out: Path) -> None:
 
 def _parity(model: OneLayerTransformer, length: int, truncate: bool) -> float:
     from regret_envs import languages
-    from regret_envs.agents.one_layer_transformer import chain_of_thought
+    from regret_envs.agents.regular_languages.one_layer_transformer import chain_of_thought
 
     tokens = languages.sequences(length)
     answers = chain_of_thought(model, tokens, truncate=truncate)

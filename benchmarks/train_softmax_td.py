@@ -29,19 +29,19 @@ import click
 def softmax_td(threads: int, out: Path | None, overwrite: bool, **settings: int | float | str) -> None:
     """Softmax Transformer, trained by TD to evaluate policies in context.
 
-    `regret_envs.agents.softmax_td_checkpoint.load` reads the checkpoint; it estimates values and is no
-    agent of the leaderboard.
+    `load` of `regret_envs.agents.policy_evaluation.softmax_td_checkpoint` reads the checkpoint; it
+    estimates values and is no agent of the leaderboard.
     """
     import numpy as np
 
-    from regret_envs.agents.softmax_td import SoftmaxTransformer
+    from regret_envs.agents.policy_evaluation.softmax_td import SoftmaxTransformer
 
     try:
         import torch
 
-        from regret_envs.agents import softmax_td_checkpoint as checkpoint
         from regret_envs.agents.attention.checkpoint import CONFIG_FILE
-        from regret_envs.agents.softmax_td_training import SoftmaxTDTraining, train
+        from regret_envs.agents.policy_evaluation import softmax_td_checkpoint as checkpoint
+        from regret_envs.agents.policy_evaluation.softmax_td_training import SoftmaxTDTraining, train
     except ModuleNotFoundError as error:
         raise click.ClickException(
             f'{error.name} is not installed: pip install "regret-envs[torch]"'

@@ -12,7 +12,7 @@ from regret_envs.worlds import FloatArray
 
 
 class ValueAgentLike(Protocol):
-    """What `predict` asks of an agent; see `regret_envs.agents.value_agents.ValueAgent`."""
+    """What `predict` asks of an agent; see `regret_envs.agents.policy_evaluation.value_agents.ValueAgent`."""
 
     def reset(self, num_features: int, *, discount: float, num_runs: int) -> None:
         """Begin `num_runs` runs."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from regret_envs.agents.value_agents import LSTD, TD0
+from regret_envs.agents.policy_evaluation.value_agents import LSTD, TD0
 from regret_envs.envs.actions import ActionError
 from regret_envs.envs.parallel import EpisodeError
 from regret_envs.markov import boyan_chains

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
 
-from regret_envs.agents.one_layer_training import Trajectory, max_margin, train, train_head
-from regret_envs.agents.one_layer_transformer import OneLayerTransformer, even_pairs_set, parity_chain_set
+from regret_envs.agents.regular_languages.one_layer_training import Trajectory, max_margin, train, train_head
+from regret_envs.agents.regular_languages.one_layer_transformer import (
+    OneLayerTransformer,
+    even_pairs_set,
+    parity_chain_set,
+)
 
 
 class TestTrain:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from regret_envs import languages
-from regret_envs.agents.one_layer_transformer import (
+from regret_envs.agents.regular_languages.one_layer_transformer import (
     LabelledSequences,
     OneLayerTransformer,
     chain_of_thought,

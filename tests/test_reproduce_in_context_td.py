@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from regret_envs.agents.softmax_td import SoftmaxTransformer
-from regret_envs.agents.softmax_td_training import SoftmaxTDTraining
+from regret_envs.agents.policy_evaluation.softmax_td import SoftmaxTransformer
+from regret_envs.agents.policy_evaluation.softmax_td_training import SoftmaxTDTraining
 from regret_envs.benchmarks.reproduce import in_context_td
 from regret_envs.benchmarks.reproduce import in_context_td_theory as theory
 from regret_envs.benchmarks.reproduce import in_context_td_training as training

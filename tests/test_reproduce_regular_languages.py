@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from regret_envs.agents.one_layer_training import max_margin
-from regret_envs.agents.one_layer_transformer import parity_chain_set
+from regret_envs.agents.regular_languages.one_layer_training import max_margin
+from regret_envs.agents.regular_languages.one_layer_transformer import parity_chain_set
 from regret_envs.benchmarks.cli import main
 from regret_envs.benchmarks.reproduce import regular_languages as reproduction
 from regret_envs.benchmarks.reproduce import regular_languages_runs as runs

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from regret_envs.agents.one_layer_training import train
-from regret_envs.agents.one_layer_transformer import (
+from regret_envs.agents.regular_languages.one_layer_training import train
+from regret_envs.agents.regular_languages.one_layer_transformer import (
     LabelledSequences,
     OneLayerTransformer,
     even_pairs_set,
 )
-from regret_envs.agents.sequence_predictors import (
+from regret_envs.agents.regular_languages.sequence_predictors import (
     TablePredictor,
     TransformerPredictor,
     UniformPredictor,

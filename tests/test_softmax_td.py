@@ -6,7 +6,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from regret_envs.agents.softmax_td import SoftmaxTransformer, prompt, prompt_layers, weighted_softmax_td
+from regret_envs.agents.policy_evaluation.softmax_td import (
+    SoftmaxTransformer,
+    prompt,
+    prompt_layers,
+    weighted_softmax_td,
+)
 from regret_envs.markov import boyan_chains
 from regret_envs.registry import UnknownNameError
 

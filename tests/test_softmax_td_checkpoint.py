@@ -10,10 +10,10 @@ from click.testing import CliRunner
 pytest.importorskip("torch")
 
 from regret_envs.agents.attention.checkpoint import CheckpointError
-from regret_envs.agents.softmax_td import SoftmaxTransformer
-from regret_envs.agents.softmax_td_checkpoint import load, save
-from regret_envs.agents.softmax_td_training import SoftmaxTDTraining, train
-from regret_envs.agents.value_agents import InContextTransformer
+from regret_envs.agents.policy_evaluation.softmax_td import SoftmaxTransformer
+from regret_envs.agents.policy_evaluation.softmax_td_checkpoint import load, save
+from regret_envs.agents.policy_evaluation.softmax_td_training import SoftmaxTDTraining, train
+from regret_envs.agents.policy_evaluation.value_agents import InContextTransformer
 from regret_envs.benchmarks.cli import main
 from regret_envs.policy_evaluation import predict
 

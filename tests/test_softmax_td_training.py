@@ -8,8 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from regret_envs.agents.softmax_td import SoftmaxTransformer  # noqa: E402
-from regret_envs.agents.softmax_td_training import (  # noqa: E402
+from regret_envs.agents.policy_evaluation.softmax_td import SoftmaxTransformer  # noqa: E402
+from regret_envs.agents.policy_evaluation.softmax_td_training import (  # noqa: E402
     SoftmaxTDTraining,
     expected_update,
     layer_values,

@@ -4,9 +4,9 @@ import pytest
 from click.testing import CliRunner
 
 from regret_envs import languages
-from regret_envs.agents import one_layer_training
-from regret_envs.agents.one_layer_training import train
-from regret_envs.agents.one_layer_transformer import (
+from regret_envs.agents.regular_languages import one_layer_training
+from regret_envs.agents.regular_languages.one_layer_training import train
+from regret_envs.agents.regular_languages.one_layer_transformer import (
     OneLayerTransformer,
     chain_of_thought,
     even_pairs_set,

@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from regret_envs.agents.softmax_td import SoftmaxTransformer
-from regret_envs.agents.value_agents import LSTD, TD0, InContextTransformer, ZeroValue
+from regret_envs.agents.policy_evaluation.softmax_td import SoftmaxTransformer
+from regret_envs.agents.policy_evaluation.value_agents import LSTD, TD0, InContextTransformer, ZeroValue
 from regret_envs.markov import boyan_chains
 from regret_envs.policy_evaluation import predict, value_regret
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
-from regret_envs.agents.softmax_td import SoftmaxTransformer
+from regret_envs.agents.policy_evaluation.softmax_td import SoftmaxTransformer
 from regret_envs.benchmarks.reproduce.in_context_td_theory import ErrorFloor
 from regret_envs.benchmarks.reproduce.in_context_td_training import LayerCurves
 

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regret_envs.agents.softmax_td import SoftmaxTransformer, prompt, prompt_layers, weighted_softmax_td
+from regret_envs.agents.policy_evaluation.softmax_td import (
+    SoftmaxTransformer,
+    prompt,
+    prompt_layers,
+    weighted_softmax_td,
+)
 from regret_envs.benchmarks.reproduce.checks import Check, Options, write_curves
 from regret_envs.markov import Context, FeatureLaw, Trajectory, boyan_chains
 from regret_envs.worlds import FloatArray

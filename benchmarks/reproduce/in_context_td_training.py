@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from regret_envs.agents.softmax_td import SoftmaxTransformer
-from regret_envs.agents.softmax_td_training import SoftmaxTDTraining, expected_update, train
-from regret_envs.agents.value_agents import LSTD, TD0, InContextTransformer, ZeroValue
+from regret_envs.agents.policy_evaluation.softmax_td import SoftmaxTransformer
+from regret_envs.agents.policy_evaluation.softmax_td_training import SoftmaxTDTraining, expected_update, train
+from regret_envs.agents.policy_evaluation.value_agents import LSTD, TD0, InContextTransformer, ZeroValue
 from regret_envs.benchmarks.reproduce.checks import Check, Options, write_curves
 from regret_envs.benchmarks.reproduce.in_context_td_theory import (
     NAME,

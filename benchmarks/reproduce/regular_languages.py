@@ -19,8 +19,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from regret_envs import languages
-from regret_envs.agents.one_layer_training import max_margin, train, train_head
-from regret_envs.agents.one_layer_transformer import (
+from regret_envs.agents.regular_languages.one_layer_training import max_margin, train, train_head
+from regret_envs.agents.regular_languages.one_layer_transformer import (
     OneLayerTransformer,
     chain_of_thought,
     even_pairs_set,

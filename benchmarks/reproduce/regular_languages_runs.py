@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regret_envs.agents.one_layer_training import Trajectory, max_margin, train
-from regret_envs.agents.one_layer_transformer import LabelledSequences, OneLayerTransformer
-from regret_envs.agents.sequence_predictors import (
+from regret_envs.agents.regular_languages.one_layer_training import Trajectory, max_margin, train
+from regret_envs.agents.regular_languages.one_layer_transformer import LabelledSequences, OneLayerTransformer
+from regret_envs.agents.regular_languages.sequence_predictors import (
     SequencePredictor,
     TablePredictor,
     TransformerPredictor,

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from regret_envs.agents.softmax_td import SoftmaxTransformer
+from regret_envs.agents.policy_evaluation.softmax_td import SoftmaxTransformer
 from regret_envs.markov import Context, check_discount
 from regret_envs.worlds import FloatArray, non_negative
 

@@ -1,6 +1,6 @@
 """Training the one-layer Transformer, and the max-margin direction that its head is said to turn to.
 
-Letters as in `regret_envs.agents.one_layer_transformer`; the paper's t_0 is `attention_steps`.
+Letters as in `one_layer_transformer`; the paper's t_0 is `attention_steps`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from regret_envs.agents.one_layer_transformer import LabelledSequences, OneLayerTransformer, positive
+from regret_envs.agents.regular_languages.one_layer_transformer import (
+    LabelledSequences,
+    OneLayerTransformer,
+    positive,
+)
 from regret_envs.worlds import FloatArray, IntArray, at_least
 
 

@@ -16,7 +16,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from regret_envs.agents.one_layer_transformer import LabelledSequences, OneLayerTransformer, positive
+from regret_envs.agents.regular_languages.one_layer_transformer import (
+    LabelledSequences,
+    OneLayerTransformer,
+    positive,
+)
 from regret_envs.worlds import FloatArray, IntArray, at_least
 
 

@@ -16,8 +16,8 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save_file
 
 from regret_envs.agents.attention.checkpoint import CONFIG_FILE, MODEL_FILE, CheckpointError
-from regret_envs.agents.softmax_td import SoftmaxTransformer
-from regret_envs.agents.softmax_td_training import SoftmaxTDTraining
+from regret_envs.agents.policy_evaluation.softmax_td import SoftmaxTransformer
+from regret_envs.agents.policy_evaluation.softmax_td_training import SoftmaxTDTraining
 
 
 class SoftmaxTDConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

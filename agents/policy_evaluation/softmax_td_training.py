@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from regret_envs.agents.softmax_td import SoftmaxTransformer
+from regret_envs.agents.policy_evaluation.softmax_td import SoftmaxTransformer
 from regret_envs.markov import FeatureLaw, MarkovRewardProcess, Trajectory, boyan_chains, check_discount
 from regret_envs.worlds import FloatArray, at_least
 

@@ -1,0 +1,1 @@
+"""Estimating values in context: a softmax Transformer whose layers are steps of TD, and its rivals."""
