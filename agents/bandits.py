@@ -36,9 +36,9 @@ class Exp3(Hedge):
     Raises:
         ValueError: if the step is negative or not finite, or ρ is not positive and finite.
 
-    Guarantee: the expected regret is at most ln d / η + η ρ² d T / 2, at the default step ρ sqrt(2 T d
-    ln d) (Auer, Cesa-Bianchi, Freund and Schapire, "The Nonstochastic Multiarmed Bandit Problem", 2002;
-    this form and constant Bubeck and Cesa-Bianchi 2012, Theorem 3.1).
+    Guarantee: the expected regret is at most ln d / η + η ρ² d T / 2, at the default step
+    ρ sqrt(2 T d ln d) (Auer, Cesa-Bianchi, Freund and Schapire, "The Nonstochastic Multiarmed Bandit
+    Problem", 2002; this form and constant Bubeck and Cesa-Bianchi 2012, Theorem 3.1).
     """
 
     _: KW_ONLY
@@ -68,9 +68,9 @@ class Exp3IX(Exp3):
 
     Args: as in `Exp3`, with the same default step.
 
-    Guarantee: with probability at least 1 − δ the realised regret is at most ρ (2 sqrt(2 T d ln d) +
-    (sqrt(2 T d / ln d) + 1) ln(2/δ)), so its expectation is at most that with 1 + ln 2 for ln(2/δ)
-    (Neu, "Explore No More", NeurIPS 2015, Theorem 1).
+    Guarantee: with probability at least 1 − δ the realised regret is at most
+    ρ (2 sqrt(2 T d ln d) + (sqrt(2 T d / ln d) + 1) ln(2/δ)), so its expectation is at most that with
+    1 + ln 2 for ln(2/δ) (Neu, "Explore No More", NeurIPS 2015, Theorem 1).
     """
 
     reference = "Kocák, Neu, Valko and Munos 2014; Neu 2015"
@@ -82,14 +82,14 @@ class Exp3IX(Exp3):
         return self._step() * self.loss_range / 2
 
     def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float:
-        """At the default step for a known horizon, in expectation; infinite for another step."""
+        """In expectation, at the default step for a known horizon; infinite for another or beyond ρ."""
         if num_actions == 1:
             return 0.0
-        if self.step_size is not None:
+        if self.step_size is not None or loss_range > self.loss_range:
             return math.inf
         cells, log_d = 2 * horizon * num_actions, math.log(num_actions)
         tail = (math.sqrt(cells / log_d) + 1) * (1 + math.log(2))
-        return loss_range * (2 * math.sqrt(cells * log_d) + tail)
+        return self.loss_range * (2 * math.sqrt(cells * log_d) + tail)
 
 
 @dataclass(eq=False)
@@ -122,10 +122,12 @@ class TsallisINF(Agent):
         _check_range(self.loss_range)
 
     def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float:
-        """ρ (4 sqrt(T d) + 1), in expectation."""
+        """ρ (4 sqrt(T d) + 1), in expectation; infinite beyond ρ."""
         if num_actions == 1:
             return 0.0
-        return max(loss_range, self.loss_range) * (4 * math.sqrt(horizon * num_actions) + 1)
+        if loss_range > self.loss_range:
+            return math.inf
+        return self.loss_range * (4 * math.sqrt(horizon * num_actions) + 1)
 
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator

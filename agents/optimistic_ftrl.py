@@ -79,11 +79,14 @@ class OptimisticFTRL(SteppedAgent):
     Raises:
         UnknownNameError: for another regulariser.
 
-    Guarantee, for losses of range ρ: R_T ≤ D / η + C η Σ_t ρ(ℓ_t − ℓ_{t−1})² with ρ(x) = max x − min x
-    ≤ 2ρ and ℓ_0 = 0, where (D, C) is (ln d, 1/8), ((1 − 1/d) / 2, d/8), (2√d − 2, 1/4), or ((d − 1) ln
-    T, 1/8) and another ρ (Rakhlin and Sridharan 2013; Syrgkanis, Agarwal, Luo and Schapire 2015, with ψ
-    strongly convex by 1 in ‖·‖₁, 1 in ‖·‖₂, 1/2 and 1 in ‖·‖₁; for the log barrier the best action is
-    mixed with 1/T of the uniform policy).
+    Guarantee: R_T ≤ D / η + C η Σ_t ρ(ℓ_t − ℓ_{t−1})² with ρ(x) = max x − min x and ℓ_0 = 0, so at most
+    D / η + 4 C η ρ² T for losses of range ρ (Rakhlin and Sridharan 2013; Syrgkanis, Agarwal, Luo and
+    Schapire 2015). In the order above, from the regulariser's range and strong convexity:
+
+        D = ln d,  C = 1/8            strongly convex by 1 in ‖·‖₁
+        D = (1 − 1/d) / 2,  C = d/8   by 1 in ‖·‖₂
+        D = 2√d − 2,  C = 1/4         by 1/2 in ‖·‖₁
+        D = (d − 1) ln T,  C = 1/8    by 1 in ‖·‖₁, and ρ more: the best action is mixed with uniform / T
     """
 
     _: KW_ONLY

@@ -126,10 +126,11 @@ class InternalRegretMatching(RegretMatching):
     ℓ_s(j)) is the regret for having played i and not j. Uniform where no regret is positive. Self-play
     approaches the correlated equilibria.
 
-    Guarantee: the internal regret is at most sqrt(Σ_t Σ_{i,j} π_t(i)² (ℓ_t(i) − ℓ_t(j))²) ≤ ρ sqrt((d −
-    1) T) for losses of range ρ, by Blackwell's condition, which the stationary policy meets with
-    equality (Hart and Mas-Colell, "A Simple Adaptive Procedure Leading to Correlated Equilibrium",
-    Econometrica 2000, the procedure of their equation (3.3) with eigenvectors; Foster and Vohra 1999).
+    Guarantee: for losses of range ρ the internal regret is at most
+    sqrt(Σ_t Σ_{i,j} π_t(i)² (ℓ_t(i) − ℓ_t(j))²) ≤ ρ sqrt((d − 1) T), by Blackwell's condition, which the
+    stationary policy meets with equality (Hart and Mas-Colell, "A Simple Adaptive Procedure Leading to
+    Correlated Equilibrium", Econometrica 2000, the variant with a stationary vector; Foster and Vohra
+    1999). Their other variant moves from the action drawn last, with inertia.
     """
 
     guarantee = "internal regret ≤ ρ sqrt((d − 1) T)"

@@ -32,12 +32,12 @@ class StronglyAdaptive(Agent):
         TypeError: if `copies` is not an agent.
         ValueError: if `loss_range` is not positive and finite.
 
-    Guarantee: on a dyadic interval of length n the regret is at most the copy's plus ρ sqrt(3 n (ln N +
-    ln B + ln(1 + ln N))), N being the number of intervals and B ≤ 5/2 + 3/2 ln(1 + T), and any interval
-    is cut into dyadic ones, at most two of a length: O(ρ sqrt(n (ln d + ln T))) on every interval of
-    length n (Daniely, Gonen and Shalev-Shwartz, "Strongly Adaptive Online Learning", ICML 2015, for the
-    intervals; Luo and Schapire, "Achieving All with No Parameters: AdaNormalHedge", COLT 2015, for the
-    weights).
+    Guarantee: on a dyadic interval of length n the regret is at most the copy's plus
+    ρ sqrt(3 n (ln N + ln B + ln(1 + ln N))), N being the number of intervals and
+    B ≤ 5/2 + 3/2 ln(1 + T), and any interval is cut into dyadic ones, at most two of a length:
+    O(ρ sqrt(n (ln d + ln T))) on every interval of length n (Daniely, Gonen and Shalev-Shwartz,
+    "Strongly Adaptive Online Learning", ICML 2015, for the intervals; Luo and Schapire, "Achieving All
+    with No Parameters: AdaNormalHedge", COLT 2015, for the weights).
     """
 
     copies: Agent = field(default_factory=Hedge)

@@ -10,79 +10,34 @@ Inside, arrays are (num_actions, num_runs).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from regret_envs.channels import Channel, Channels, Feedback, Place, Takes, check_layers, unfit
 from regret_envs.registry import lookup
-from regret_envs.worlds import FloatArray, IntArray, RunSeeds, at_least, non_negative
+from regret_envs.worlds import FloatArray, IntArray, at_least, non_negative
 
-
-class Channel(ABC):
-    """The state of a layer at one seat, for `num_runs` runs. Picklable."""
-
-    @property
-    def outstanding(self) -> int:
-        """How many rounds' losses have not been passed on yet."""
-        return 0
-
-    def play(self, policies: FloatArray) -> FloatArray:
-        """What is played where the agent's policies are `policies`, shape (num_actions, num_runs)."""
-        return policies
-
-    @abstractmethod
-    def show(self, losses: FloatArray) -> Sequence[FloatArray]:
-        """What arrives at the end of a round whose losses are `losses`, shape (num_actions, num_runs).
-
-        Returns:
-            None, one or several arrays of that shape, in the order of their rounds.
-        """
-
-
-class Feedback(ABC):
-    """The description of a layer.
-
-    Attributes:
-        draws_actions: whether an action is drawn from the policy, so that play is realised.
-        delays: whether losses arrive later than in their round.
-    """
-
-    draws_actions = False
-    delays = False
-
-    @abstractmethod
-    def start(self, num_actions: int, place: Place) -> Channel:
-        """Begin an episode at one seat; all randomness comes from `place`."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a layer lies, and its random generators.
-
-    Attributes:
-        agent: the agent at the seat.
-        seeds: the runs.
-        player: the seat.
-        layer: the layer's number, in the order in which the losses pass them.
-    """
-
-    agent: object
-    seeds: RunSeeds
-    player: int
-    layer: int
-
-    def runs(self) -> list[np.random.Generator]:
-        """One generator a run."""
-        return self.seeds.feedback(self.player, self.layer)
-
-    def shared(self) -> np.random.Generator:
-        """One generator for what is the same in all runs of a seed, whatever the batch."""
-        return self.seeds.shared_feedback(self.player, self.layer)
+__all__ = [
+    "FEEDBACK",
+    "Bandit",
+    "Channel",
+    "Channels",
+    "Corrupted",
+    "Delayed",
+    "Feedback",
+    "Noisy",
+    "Phased",
+    "Place",
+    "Takes",
+    "check_layers",
+    "make",
+    "unfit",
+]
 
 
 class _Draws:
@@ -357,56 +312,3 @@ def make(name: str, **settings: Any) -> Feedback:
         ValueError: if a setting is out of its range.
     """
     return lookup("feedback", name, FEEDBACK)(**settings)
-
-
-Takes = Literal["any", "full", "bandit"]
-"""What an agent takes: losses or estimates of them, only all losses, or only bandit feedback."""
-
-
-def unfit(agent: object, layers: Sequence[Feedback]) -> str | None:
-    """Why an agent cannot play behind `layers`, or None if it can; its attribute `takes` says so."""
-    takes: Takes = getattr(agent, "takes", "any")
-    draws = any(layer.draws_actions for layer in layers)
-    if takes == "bandit" and not draws:
-        return "needs bandit feedback, and is shown the losses of all actions here"
-    if takes == "full" and draws:
-        return (
-            "needs the losses of all actions, and is shown only that of the drawn one here (bandit feedback)"
-        )
-    return None
-
-
-def check_layers(layers: Sequence[Feedback]) -> None:
-    """Raise `ValueError` where layers exclude each other: two that delay, or two that draw actions."""
-    for kind, what in (("delays", "delay losses"), ("draws_actions", "draw actions")):
-        if sum(getattr(layer, kind) for layer in layers) > 1:
-            raise ValueError(f"at most one layer of feedback may {what}, got {list(layers)}")
-
-
-class Channels:
-    """Layers in series at one seat. Picklable."""
-
-    def __init__(
-        self, layers: Sequence[Feedback], num_actions: int, *, agent: object, seeds: RunSeeds, player: int
-    ) -> None:
-        self._channels = [
-            layer.start(num_actions, Place(agent, seeds, player, k)) for k, layer in enumerate(layers)
-        ]
-
-    def play(self, policies: FloatArray) -> FloatArray:
-        """What is played, passed through all layers."""
-        for channel in self._channels:
-            policies = channel.play(policies)
-        return policies
-
-    def show(self, losses: FloatArray) -> Sequence[FloatArray]:
-        """What arrives at the agent, passed through all layers."""
-        arrived: Sequence[FloatArray] = [losses]
-        for channel in self._channels:
-            arrived = [shown for loss in arrived for shown in channel.show(loss)]
-        return arrived
-
-    @property
-    def outstanding(self) -> int:
-        """How many rounds' losses the agent has not been shown yet."""
-        return sum(channel.outstanding for channel in self._channels)

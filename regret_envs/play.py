@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from regret_envs import metrics
+from regret_envs import metrics, tracking
 from regret_envs.games import TensorEpisode
 from regret_envs.registry import lookup
 from regret_envs.stackelberg import stackelberg
@@ -71,23 +71,23 @@ class Play:
         """Regret against the best sequence of actions with at most S switches, (num_players, num_runs).
 
         Args:
-            max_switches: S; as in `metrics.tracking_regret`.
+            max_switches: S; as in `tracking.tracking_regret`.
 
         Raises:
             ValueError: if policies and losses were not recorded, or S lies outside 0 … t − 1.
         """
-        return np.stack([metrics.tracking_regret(*p, max_switches) for p in self._recorded()])
+        return np.stack([tracking.tracking_regret(*p, max_switches) for p in self._recorded()])
 
     def adaptive_regret(self, length: int | None = None) -> FloatArray:
         """The largest external regret of any interval of rounds, (num_players, num_runs).
 
         Args:
-            length: rounds of every interval, None: any; as in `metrics.adaptive_regret`.
+            length: rounds of every interval, None: any; as in `tracking.adaptive_regret`.
 
         Raises:
             ValueError: if policies and losses were not recorded, or `length` lies outside 1 … t.
         """
-        return np.stack([metrics.adaptive_regret(*p, length) for p in self._recorded()])
+        return np.stack([tracking.adaptive_regret(*p, length) for p in self._recorded()])
 
     def _recorded(self) -> list[tuple[FloatArray, FloatArray]]:
         """Policies and losses of every player."""

@@ -170,7 +170,7 @@ class Reversal(Stream):
     Losses are (0, lead) in the first half of the rounds and (1, 0) in the second. Importance-weighted
     estimates make Exp3 play action 1 with a probability so small that a single such play is held
     against it for the rest: its regret has a variance of the order of T², which implicit exploration
-    takes away (Lattimore and Szepesvári, "Bandit Algorithms", 2020, Chapters 11 and 12).
+    takes away (after Lattimore and Szepesvári, "Bandit Algorithms", 2020, Chapters 11 and 12).
 
     Args:
         lead: by how much action 0 is better in the first half.
@@ -209,9 +209,9 @@ class SwapLowerBound(Stream):
     The actions are divided into d / m groups of m, and the rounds into as many phases. In a group's
     phase its actions lose 0 or 1 by fair coins and all others 1, so an agent without external regret
     plays within the group, where coins cannot be foreseen; in hindsight every group has a best action,
-    and swap regret adds up what each would have saved. Of order sqrt(d T): with m = 2 Blum and Mansour,
-    "From External to Internal Regret", JMLR 2007, Theorem 9; larger groups are in Ito, "A Tight Lower
-    Bound and Efficient Reduction for Swap Regret", NeurIPS 2020.
+    and swap regret adds up what each would have saved: of order sqrt(d T ln m). After the pairs of Blum
+    and Mansour, "From External to Internal Regret", JMLR 2007; Ito, "A Tight Lower Bound and Efficient
+    Reduction for Swap Regret", NeurIPS 2020, has the logarithm.
 
     Args:
         num_actions: d.
