@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from regret_envs.benchmarks.cli_common import (
     run_cells,
     say,
 )
+from regret_envs.benchmarks.cli_play import tournament
 from regret_envs.benchmarks.cli_results import compare, export, leaderboard, show_leaderboard, status
 from regret_envs.benchmarks.reproduce.command import reproduce
 from regret_envs.benchmarks.train_command import train
@@ -156,8 +158,11 @@ def run(
     tasks, notes = _file_tasks(game_files) if game_files else (chosen_tasks(suite), [])
     suite = "files" if game_files else suite
     specs, lacking = chosen_agents(agents)
+    # Cells that take long go on from where they were.
+    states = results.with_name(f"{results.name}.states").absolute()
+    measure = functools.partial(runner.measure, states=states)
     cells = runner.plan(suite, tasks, specs, runs=runs, seed=seed)
-    rows = run_cells(cells, results, executor, rerun=rerun)
+    rows = run_cells(cells, results, executor, rerun=rerun, measure=measure)
     show_leaderboard(rows, [task.id for task in tasks], specs, None, "table", [*notes, *lacking])
     keys = {cell.key for cell in cells}
     failed = [c[0] for key, c in complete_cells(rows).items() if key in keys and c[0].status == "failed"]
@@ -185,7 +190,7 @@ def _reason(row: Row) -> str:
     return next((line for line in reversed(lines) if ": " in line and not line.startswith(" ")), lines[-1])
 
 
-for _command in (leaderboard, status, compare, export):
+for _command in (leaderboard, status, compare, export, tournament):
     main.add_command(_command)
 main.add_command(reproduce)
 main.add_command(train)

@@ -12,6 +12,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from regret_envs.benchmarks.driver import Measure
     from regret_envs.benchmarks.executors import Pool
     from regret_envs.benchmarks.results import Row
     from regret_envs.benchmarks.runner import Cell
@@ -105,7 +106,9 @@ def read_rows(results: Path) -> list[Row]:
     return contents.rows
 
 
-def run_cells(cells: Sequence[Cell], results: Path, where: str, *, rerun: bool) -> list[Row]:
+def run_cells(
+    cells: Sequence[Cell], results: Path, where: str, *, rerun: bool, measure: Measure
+) -> list[Row]:
     """Run what is missing; all rows of the file then."""
     from regret_envs.benchmarks import driver, executors, runner
     from regret_envs.benchmarks.results import ResultsError, Writer, complete_cells, read
@@ -128,7 +131,7 @@ def run_cells(cells: Sequence[Cell], results: Path, where: str, *, rerun: bool) 
             if to_run:
                 pool = executors.connect(where, preload=runner.shared_imports(to_run))
                 with _Progress(to_run) as progress:
-                    for finished in driver.run(to_run, pool):
+                    for finished in driver.run(to_run, pool, measure=measure):
                         writer.append(row for cell_rows in finished for row in cell_rows)
                         progress.advance([cell_rows[0].key for cell_rows in finished])
                 pool.close()

@@ -140,11 +140,16 @@ def status(suite: str | None, agents: str | None, runs: int | None, seed: int | 
     cells = {}
     for a in asked:
         if seed is None or a.seed == seed:
-            planned = runner.plan(
-                a.suite, chosen_tasks(a.suite), given or a.agents, runs=runs or a.runs, seed=a.seed
-            )
+            try:
+                tasks = chosen_tasks(a.suite)
+            except Usage as error:  # made from files that are not known by name, or gone
+                say(f"what is missing of {a.suite!r} is not known: {error.message}")
+                continue
+            planned = runner.plan(a.suite, tasks, given or a.agents, runs=runs or a.runs, seed=a.seed)
             # Tasks of a fixed number of runs have one seed, whatever was asked.
             cells.update({cell.key: cell for cell in planned})
+    if not cells:
+        raise click.ClickException("nothing of what was asked for is known by name: give --suite")
     by_task, by_agent = progress(list(cells.values()), complete_cells(rows))
     tables.show([tables.progress_table("task", by_task), tables.progress_table("agent", by_agent)])
 

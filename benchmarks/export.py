@@ -30,10 +30,21 @@ def export_parquet(rows: Iterable[Row], path: str | os.PathLike[str]) -> int:
     import pyarrow.parquet as pq
 
     names = pa.dictionary(pa.int32(), pa.string())
-    text = ("suite", "task", "agent", "source", "status", "metric", "key", "identity", "code_version")
+    text = (
+        "suite",
+        "task",
+        "agent",
+        "opponent",
+        "source",
+        "status",
+        "metric",
+        "key",
+        "identity",
+        "code_version",
+    )
     schema = pa.schema(
         [(name, names) for name in text]
-        + [(name, pa.int64()) for name in ("task_version", "seed", "run", "round", "num_actions")]
+        + [(name, pa.int64()) for name in ("task_version", "player", "seed", "run", "round", "num_actions")]
         + [("value", pa.float64()), ("loss_scale", pa.float64()), ("message", pa.string())]
     )
     lines = 0

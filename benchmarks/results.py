@@ -48,6 +48,8 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
         suite: the suite that the cell was run for.
         task, task_version: the task.
         agent: the agent's spec, with its settings.
+        opponent: the spec of the agent in seat 1 of a tournament's pairing; None: self-play.
+        player: the seat that the values are of, in a pairing.
         source: the hash of a custom agent's source.
         seed, block, num_runs: the seed, the number of the seed block, and its runs.
         num_actions: d, the largest over players.
@@ -66,6 +68,8 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
     task: str
     task_version: int
     agent: str
+    opponent: str | None = None
+    player: int | None = None
     source: str | None = None
     seed: int
     block: int

@@ -56,6 +56,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         block: number of the seed block: its first run is `block * BLOCK_RUNS`.
         num_runs: runs in the block, at most BLOCK_RUNS.
         num_actions: d, the largest over players; follows from the task.
+        opponent: the spec of the agent in seat 1 of a tournament's pairing; None: self-play.
     """
 
     suite: str
@@ -67,6 +68,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     block: int
     num_runs: int
     num_actions: int
+    opponent: str | None = None
 
     @cached_property
     def identity(self) -> str:
@@ -77,7 +79,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         for later in ("feedback", "optimiser"):
             if not task[later]:
                 del task[later]
-        return _digest([KEY_VERSION, task, self.data, self.agent, self.source])
+        pairing = [self.opponent] if self.opponent else []
+        return _digest([KEY_VERSION, task, self.data, self.agent, self.source, *pairing])
 
     @cached_property
     def key(self) -> str:
@@ -174,7 +177,7 @@ def measure(cell: Cell, *, states: Path | None = None) -> list[Row]:
         for agent, d in list(zip(agents, seats, strict=False))[task.optimiser :]:
             reason = unfit(agent, layers) or agent.unsupported(d, horizon=task.horizon)
             if reason is not None:
-                return [_row(cell, status="n/a", message=_text(reason))]
+                return [cell_row(cell, status="n/a", message=_text(reason))]
         if task.optimiser:
             if not isinstance(world, NormalFormGame):
                 raise TypeError(f"an optimiser plays a game of two players, and {world!r} is none")
@@ -189,7 +192,7 @@ def measure(cell: Cell, *, states: Path | None = None) -> list[Row]:
         )
         return [failed_row(cell, "".join(traceback.format_exception(error)))]
     return [
-        _row(
+        cell_row(
             cell,
             status="ok",
             part=part,
@@ -279,7 +282,7 @@ def _saved(state: Path | None) -> tuple[Simulation, Measured] | None:
 
 def failed_row(cell: Cell, message: str) -> Row:
     """The row of a cell that came to nothing."""
-    return _row(cell, status="failed", message=_text(message))
+    return cell_row(cell, status="failed", message=_text(message))
 
 
 def _text(said: object) -> str:
@@ -287,7 +290,8 @@ def _text(said: object) -> str:
     return str(said).encode("utf-8", "backslashreplace").decode()
 
 
-def _row(cell: Cell, *, part: int = 0, parts: int = 1, **fields: Any) -> Row:
+def cell_row(cell: Cell, *, part: int = 0, parts: int = 1, **fields: Any) -> Row:
+    """A row of the cell; what was measured, or why there is nothing, as fields of `Row`."""
     return Row(
         key=cell.key,
         identity=cell.identity,
@@ -297,6 +301,7 @@ def _row(cell: Cell, *, part: int = 0, parts: int = 1, **fields: Any) -> Row:
         task=cell.task.id,
         task_version=cell.task.version,
         agent=cell.agent,
+        opponent=cell.opponent,
         source=cell.source,
         seed=cell.seed,
         block=cell.block,

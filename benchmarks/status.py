@@ -31,6 +31,8 @@ def asked_for(rows: Iterable[Row], fixed: Collection[str]) -> list[Asked]:
     agents: dict[str, dict[str, None]] = {}
     runs: dict[bool, dict[tuple[str, int], int]] = {False: {}, True: {}}
     for row in rows:
+        if row.opponent is not None:
+            continue
         agents.setdefault(row.suite, {})[row.agent] = None
         counts, key = runs[row.task in fixed], (row.suite, row.seed)
         counts[key] = max(counts.get(key, 0), row.block * BLOCK_RUNS + row.num_runs)

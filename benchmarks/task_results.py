@@ -22,7 +22,9 @@ def task_results(
     cells = [
         cell
         for cell in complete_cells(rows).values()
-        if (tasks is None or cell[0].task in tasks) and (agents is None or cell[0].agent in agents)
+        if cell[0].opponent is None
+        and (tasks is None or cell[0].task in tasks)
+        and (agents is None or cell[0].agent in agents)
     ]
     cells, notes = _latest(cells)
     order = sorted({cell[0].task for cell in cells}) if tasks is None else list(tasks)

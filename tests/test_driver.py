@@ -32,7 +32,7 @@ def cells(count, task=BIASED, agent="uniform"):
 
 
 def row_of(cell):
-    return [runner._row(cell, status="ok", metric="swap_regret", round=1, values=(float(cell.seed),))]
+    return [runner.cell_row(cell, status="ok", metric="swap_regret", round=1, values=(float(cell.seed),))]
 
 
 def faulty(cell):
