@@ -105,13 +105,13 @@ def _agents() -> Table:
 def _environments() -> Table:
     from regret_envs import games, streams
     from regret_envs.benchmarks.tables import Table
-    from regret_envs.envs import ENVIRONMENTS
+    from regret_envs.envs import ENVIRONMENTS, PREDICTION
 
     worlds: dict[str, Mapping[str, Callable[..., World]]] = {
         "streams": streams.STREAMS,
         "games": games.NAMED_GAMES,
     }
-    rows = [[name, entry.summary] for name, entry in ENVIRONMENTS.items()]
+    rows = [[name, entry.summary] for name, entry in (ENVIRONMENTS | PREDICTION).items()]
     rows += [
         [f"{kind}.{name}", (world.__doc__ or "").split("\n")[0].partition(":")[0].rstrip(".")]
         for kind, named in worlds.items()

@@ -21,7 +21,8 @@ class EnvironmentEntry:
     """An environment, as data.
 
     Attributes:
-        module: holds `parallel_env` and `env` (PettingZoo), `SingleEnv` (Gymnasium) and `vector_env`.
+        module: holds `parallel_env` and `env` (PettingZoo), `SingleEnv` (Gymnasium) and `vector_env`;
+            or "module:Class" of a Gymnasium environment.
         summary: one line for lists.
     """
 
@@ -44,12 +45,21 @@ ENVIRONMENTS: dict[str, EnvironmentEntry] = {
     ),
 }
 
-PREDICTION: dict[str, str] = {
-    "regret_envs/EvenPairs-v0": "regret_envs.envs.regular_languages:EvenPairs",
-    "regret_envs/ParityCheck-v0": "regret_envs.envs.regular_languages:ParityCheck",
-    "regret_envs/PolicyEvaluation-v0": "regret_envs.envs.policy_evaluation:PolicyEvaluationEnv",
+PREDICTION: dict[str, EnvironmentEntry] = {
+    "regret_envs/EvenPairs-v0": EnvironmentEntry(
+        "regret_envs.envs.regular_languages:EvenPairs",
+        "Does a sequence begin and end alike? Logarithmic loss, one agent",
+    ),
+    "regret_envs/ParityCheck-v0": EnvironmentEntry(
+        "regret_envs.envs.regular_languages:ParityCheck",
+        "Is the number of b even? At once or by chain of thought; logarithmic loss, one agent",
+    ),
+    "regret_envs/PolicyEvaluation-v0": EnvironmentEntry(
+        "regret_envs.envs.policy_evaluation:PolicyEvaluationEnv",
+        "Values of a Markov reward process from one trajectory; squared error, one agent",
+    ),
 }
-"""Prediction, of labels with the logarithmic loss and of values: for one agent, Gymnasium alone."""
+"""Prediction, for one agent: registered with Gymnasium alone, each by its "module:Class"."""
 
 
 def register() -> None:
@@ -63,8 +73,8 @@ def register() -> None:
         if hasattr(pettingzoo, "register"):
             pettingzoo.register("parallel", name, f"{entry.module}:parallel_env")
             pettingzoo.register("aec", name, f"{entry.module}:env")
-    for name, entry_point in PREDICTION.items():
-        gymnasium.register(name, entry_point=entry_point)
+    for name, entry in PREDICTION.items():
+        gymnasium.register(name, entry_point=entry.module)
 
 
 def check_options(maker: Callable[..., Any], options: Mapping[str, Any], known: type) -> None:
