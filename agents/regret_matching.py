@@ -147,6 +147,8 @@ class InternalRegretMatching(RegretMatching):
     def act(self) -> FloatArray:
         """The stationary distribution of the positive regrets."""
         rates = np.maximum(self._regrets, 0.0)
+        # Only ratios matter, and the elimination is made for rates of the order of probabilities.
+        rates /= np.maximum(rates.max(axis=(0, 1)), np.finfo(np.float64).tiny)
         policies = stationary_distribution(rates)
         self._played.append(policies)
         return policies.T

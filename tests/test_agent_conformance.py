@@ -142,7 +142,7 @@ class TestEveryAgent:
         losses, order = losses_of(4, 2), np.array([2, 0, 3, 1])
         assert np.allclose(play(name, losses[..., order]), play(name, losses)[..., order], rtol=0, atol=1e-9)
 
-    @pytest.mark.parametrize("scale", [0.0, 1e-200, 1e-12, 1e6])
+    @pytest.mark.parametrize("scale", [0.0, 1e-200, 1e-12, 1e6, 1e150])
     def test_losses_of_any_size(self, name, scale):
         with np.errstate(over="raise", invalid="raise", divide="raise"):
             policies = play(name, scale * losses_of(3, 4, num_rounds=20))
