@@ -49,7 +49,7 @@ def test_what_has_no_stackelberg_value():
     for losses, leader in [(games.jordan().losses, 0), (games.chicken().losses, 2)]:
         with pytest.raises(ValueError, match="one game of two players and leader 0 or 1"):
             stackelberg(losses, leader)
-    with pytest.raises(ValueError, match="against a stream"):
+    with pytest.raises(ValueError, match="defined in games"):
         simulate(streams.Gaussian(3), Uniform(), horizon=3).extraction()
     with pytest.raises(ValueError, match="one game of two players"):
         simulate(
