@@ -18,6 +18,7 @@ from regret_envs.benchmarks.cli_common import (
     results_option,
     run_cells,
     say,
+    states_folder,
 )
 from regret_envs.benchmarks.cli_play import tournament
 from regret_envs.benchmarks.cli_results import compare, export, leaderboard, show_leaderboard, status
@@ -159,8 +160,7 @@ def run(
     suite = "files" if game_files else suite
     specs, lacking = chosen_agents(agents)
     # Cells that take long go on from where they were.
-    states = results.with_name(f"{results.name}.states").absolute()
-    measure = functools.partial(runner.measure, states=states)
+    measure = functools.partial(runner.measure, states=states_folder(results))
     cells = runner.plan(suite, tasks, specs, runs=runs, seed=seed)
     rows = run_cells(cells, results, executor, rerun=rerun, measure=measure)
     show_leaderboard(rows, [task.id for task in tasks], specs, None, "table", [*notes, *lacking])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -106,6 +107,11 @@ def read_rows(results: Path) -> list[Row]:
     return contents.rows
 
 
+def states_folder(results: Path) -> Path:
+    """Where long cells leave their states, to go on from there if they are interrupted."""
+    return results.absolute().with_name(f"{results.name}.states")
+
+
 def run_cells(
     cells: Sequence[Cell], results: Path, where: str, *, rerun: bool, measure: Measure
 ) -> list[Row]:
@@ -130,11 +136,14 @@ def run_cells(
         try:
             if to_run:
                 pool = executors.connect(where, preload=runner.shared_imports(to_run))
-                with _Progress(to_run) as progress:
+                states = states_folder(results)
+                with _Progress(to_run, states) as progress:
                     for finished in driver.run(to_run, pool, measure=measure):
                         writer.append(row for cell_rows in finished for row in cell_rows)
                         progress.advance([cell_rows[0].key for cell_rows in finished])
                 pool.close()
+                with contextlib.suppress(OSError):
+                    states.rmdir()
         except KeyboardInterrupt:
             status = 130
         except (ResultsError, executors.ExecutorError) as error:
@@ -154,9 +163,21 @@ def run_cells(
 class _Progress:
     """A bar on standard error, where that is a terminal, that moves by the cells' cost."""
 
-    def __init__(self, cells: Sequence[Cell]) -> None:
+    def __init__(self, cells: Sequence[Cell], states: Path) -> None:
         from rich import progress
         from rich.console import Console
+        from rich.text import Text
+
+        from regret_envs.benchmarks import runner
+
+        class Within(progress.ProgressColumn):
+            """How far the long cells are that are being played."""
+
+            max_refresh = 1.0
+
+            def render(self, task: progress.Task) -> Text:
+                shares = ", ".join(f"{share:.0%}" for share in runner.shares_played(states))
+                return Text(f"within long cells: {shares}" if shares else "")
 
         console = Console(stderr=True)
         self._cost = {cell.key: cell.cost for cell in cells}
@@ -166,6 +187,7 @@ class _Progress:
             progress.BarColumn(),
             progress.TaskProgressColumn(),
             progress.TimeRemainingColumn(),
+            Within(),
             console=console,
             disable=not console.is_terminal or not cells,
             transient=True,

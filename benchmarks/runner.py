@@ -151,7 +151,9 @@ def shared_imports(cells: Iterable[Cell]) -> list[str]:
 
 
 MANY_SEATS = 8
-SAVE_SECONDS = 15.0
+SAVE_SECONDS, SHOW_SECONDS = 15.0, 1.0
+ROUNDS = ".rounds"
+"""Suffix of the files beside the states that hold the share of the rounds that is played."""
 
 
 def measure(cell: Cell, *, states: Path | None = None) -> list[Row]:
@@ -220,7 +222,8 @@ def _play(
     state: Path | None,
 ) -> Measured:
     """(metric, round, one value a run) of every metric at logarithmically spaced rounds."""
-    task, saved = cell.task, time.monotonic()
+    task = cell.task
+    saved = shown = time.monotonic()
     record: tuple[Recorded, ...] = ("policies", "losses")
     if RECORDED_METRICS.isdisjoint(task.metrics):
         record = ()
@@ -243,22 +246,26 @@ def _play(
             [],
         )
 
-        def save(t: int) -> None:
-            nonlocal saved
-            if state is None or time.monotonic() - saved < SAVE_SECONDS:
+        def progress(t: int) -> None:
+            nonlocal saved, shown
+            now = time.monotonic()
+            if state is None or now - shown < SHOW_SECONDS:
                 return
             # Where nothing can be written, as on another machine, the cell goes on without.
             with contextlib.suppress(OSError):
                 state.parent.mkdir(parents=True, exist_ok=True)
-                beside = state.with_suffix(".tmp")
-                beside.write_bytes(pickle.dumps((simulation, measured)))
-                beside.replace(state)
-            saved = time.monotonic()
+                state.with_suffix(ROUNDS).write_text(f"{t / task.horizon:.4f}")
+                if now - saved >= SAVE_SECONDS:
+                    beside = state.with_suffix(".tmp")
+                    beside.write_bytes(pickle.dumps((simulation, measured)))
+                    beside.replace(state)
+                    saved = time.monotonic()
+            shown = time.monotonic()
 
         for t in metrics.log_spaced_rounds(task.horizon):
             if measured and t <= measured[-1][1]:
                 continue
-            simulation.advance(t, progress=save)
+            simulation.advance(t, progress=progress)
             play = simulation.play()
             for name in task.metrics:
                 values = METRICS[name](play)
@@ -266,9 +273,19 @@ def _play(
                     raise ValueError(f"{name} is not finite in round {t}: {values}")
                 measured.append((name, t, values))
     if state is not None:
-        with contextlib.suppress(OSError):
-            state.unlink()
+        for path in (state, state.with_suffix(ROUNDS)):
+            with contextlib.suppress(OSError):
+                path.unlink()
     return sorted(measured, key=lambda row: task.metrics.index(row[0]))
+
+
+def shares_played(states: Path) -> list[float]:
+    """The shares of their rounds that long cells have played, of those being played or interrupted."""
+    shares = []
+    for path in sorted(states.glob(f"*{ROUNDS}")):
+        with contextlib.suppress(OSError, ValueError):
+            shares.append(float(path.read_text()))
+    return shares
 
 
 def _saved(state: Path | None) -> tuple[Simulation, Measured] | None:

@@ -225,6 +225,7 @@ def test_a_long_cell_that_was_interrupted_goes_on_from_its_state(agent, tmp_path
     whole = runner.measure(cell)
     states = tmp_path / "states"
     monkeypatch.setattr(runner, "SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(runner, "SHOW_SECONDS", 0.0)
     advance = runner.Simulation.advance
     stops = []
 
@@ -240,7 +241,8 @@ def test_a_long_cell_that_was_interrupted_goes_on_from_its_state(agent, tmp_path
     monkeypatch.setattr(runner.Simulation, "advance", interrupted)
     with pytest.raises(KeyboardInterrupt):
         runner.measure(cell, states=states)
-    assert [path.suffix for path in states.iterdir()] == [".state"] and stops[0] == 1
+    assert {path.suffix for path in states.iterdir()} == {".state", ".rounds"} and stops[0] == 1
+    assert 0.5 < runner.shares_played(states)[0] < 2154 / 3000
     stops.clear()
     monkeypatch.setattr(
         runner.Simulation,
@@ -256,6 +258,7 @@ def test_a_state_that_cannot_be_read_or_written_is_no_harm(tmp_path, monkeypatch
     [cell] = plan("hedge", tasks=[JORDAN], runs=2)
     whole = runner.measure(cell)
     monkeypatch.setattr(runner, "SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(runner, "SHOW_SECONDS", 0.0)
     states = tmp_path / "states"
     states.mkdir()
     (states / f"{cell.key}-{whole[0].code_version}.state").write_bytes(b"torn")
