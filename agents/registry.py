@@ -324,7 +324,7 @@ def source_hash(spec: str) -> str | None:
 
 _CHECKPOINT = "checkpoint:"
 _CHECKPOINT_FILES = ("config.json", "model.safetensors")
-_TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_TARGET = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 
 

@@ -130,7 +130,7 @@ def _environments() -> Table:
     multiple=True,
     help="A Gambit file (.nfg) to play in place of a suite; may be given several times.",
 )
-@click.option("--agents", default="all", show_default=True, help="Agent specs, comma-separated.")
+@click.option("--agents", default="all", show_default=True, help="Agent specs, or all, comma-separated.")
 @click.option("--runs", type=click.IntRange(min=1), default=64, show_default=True, help="Runs a task.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @results_option

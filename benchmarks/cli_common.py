@@ -60,7 +60,11 @@ def chosen_tasks(names: str) -> list[Task]:
 
 
 def chosen_agents(specs: str) -> tuple[list[str], list[str]]:
-    """The canonical specs that can be made, and a line about each that lacks an extra."""
+    """The canonical specs that can be made, and a line about each that lacks an extra.
+
+    Args:
+        specs: agent specs, comma-separated; "all" stands for every agent known by name.
+    """
     from regret_envs.agents import registry
     from regret_envs.registry import UnknownNameError
 
@@ -69,16 +73,16 @@ def chosen_agents(specs: str) -> tuple[list[str], list[str]]:
     lacking: list[str] = []
     try:
         known, problems = registry.known_agents()
-        every = specs.strip() == "all"
-        lacking += problems if every else []
-        for spec in known if every else registry.split(specs):
+        named = registry.split(specs)
+        lacking += problems if "all" in named else []
+        for spec in dict.fromkeys(s for name in named for s in (known if name == "all" else [name])):
             try:
                 registry.make(spec)
             except registry.MissingExtraError as error:
                 lacking.append(f"{spec} is left out: {error}")
                 continue
             except registry.AgentImportError as error:
-                if not every:
+                if spec in named:
                     raise
                 lacking.append(f"{spec} is left out: {error}")
                 continue

@@ -19,7 +19,7 @@ from regret_envs.benchmarks.cli_results import FORMATS
 
 @click.command()
 @click.option("--game", required=True, help="A game of two players, as `list environments` names it.")
-@click.option("--agents", default="all", show_default=True, help="Agent specs, comma-separated.")
+@click.option("--agents", default="all", show_default=True, help="Agent specs, or all, comma-separated.")
 @click.option("--horizon", type=click.IntRange(min=1), default=1000, show_default=True, help="Rounds.")
 @click.option("--runs", type=click.IntRange(min=1), default=64, show_default=True, help="Runs a pairing.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)

@@ -319,6 +319,14 @@ def test_an_extra_that_is_missing_is_a_line_and_no_error(folder, monkeypatch):
     assert set(means(task="weighted_rps_t20")) == {"hedge"}
 
 
+def test_all_agents_and_one_more(folder, monkeypatch):
+    from regret_envs.agents import registry
+
+    monkeypatch.setattr(registry, "AGENTS", {name: registry.AGENTS[name] for name in ("hedge", "ftl")})
+    invoke("run", "--suite", "weighted_rps_t20", "--agents", "all,mypkg.mine:Mine,hedge")
+    assert set(means(task="weighted_rps_t20")) == {"hedge", "ftl", "mypkg.mine:Mine"}
+
+
 @pytest.mark.parametrize(
     ("args", "says"),
     [

@@ -42,6 +42,9 @@ class Hinted(Uniform):
 class Half(Agent):
     def act(self): ...
 
+class Über(Mine):
+    pass
+
 class Stranger:
     def act(self): ...
 
@@ -155,6 +158,7 @@ def test_make_custom_agents(mine):
     agent = make("a_users_package.mine:Mine[alpha=2,name=hedge,teacher=hedge[step_size=0.5]]")
     assert (agent.alpha, agent.name, agent.teacher.step_size) == (2, "hedge", 0.5)
     assert make("a_users_package.mine:Mine").teacher is None
+    assert make("a_users_package.mine:Über[alpha=3]").alpha == 3
     # An annotation that only a type checker can see does not stand in the way.
     assert make("a_users_package.mine:Hinted[thing=4]").thing == 4
     assert type(make("blum-mansour[copies=a_users_package.mine:Mine]")) is BlumMansour
