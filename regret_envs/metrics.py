@@ -159,6 +159,10 @@ class EquilibriumGaps:
     play_losses: tuple[FloatArray, ...]
     num_rounds: int = 1
 
+    def __repr__(self) -> str:
+        gaps = ", ".join(f"{kind} {getattr(self, kind).max.mean():.5g}" for kind in ("cce", "ce", "swap"))
+        return f"<EquilibriumGaps, maximum over players, mean over {len(self.play_losses[0])} runs: {gaps}>"
+
     @cached_property
     def cce(self) -> CoarseGap:
         """The gap to a coarse correlated equilibrium; may be negative."""

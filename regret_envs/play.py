@@ -45,6 +45,9 @@ class Play:
     earlier: dict[int, Play] = field(default_factory=dict)
     _episode: Episode | None = field(default=None, repr=False)
 
+    def __repr__(self) -> str:
+        return f"<Play: {self.t} rounds, {self.num_players} players, {self.num_runs} runs, seed {self.seed}>"
+
     @property
     def num_players(self) -> int:
         """N."""

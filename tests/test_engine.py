@@ -313,6 +313,14 @@ def test_play_and_episodes_pickle():
     np.testing.assert_array_equal(again.at(2).regret(), play.at(2).regret())
 
 
+def test_reprs_are_a_line_without_arrays():
+    play = simulate(games.weighted_rps(), [Hedge(), Hedge()], horizon=20, num_runs=2, rounds=[5])
+    assert repr(play) == "<Play: 20 rounds, 2 players, 2 runs, seed 0>"
+    assert repr(play.gaps()) == (
+        "<EquilibriumGaps, maximum over players, mean over 2 runs: cce 0.1189, ce 0.068526, swap 0.1189>"
+    )
+
+
 def test_progress_reports_the_rounds_played():
     seen = []
     simulate(streams.Gaussian(), Hedge(), horizon=1000, progress=seen.append)
