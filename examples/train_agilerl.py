@@ -7,7 +7,7 @@ from agilerl.vector.pz_async_vec_env import AsyncPettingZooVecEnv
 from regret_envs import weighted_rps_v0
 
 
-def make() -> weighted_rps_v0.ParallelPlay:
+def make():
     return weighted_rps_v0.parallel_env(horizon=20)
 
 

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from regret_envs.seeding import generators
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
@@ -41,11 +43,11 @@ class RunSeeds:
 
     def world(self) -> list[np.random.Generator]:
         """One generator a run, for the world's own randomness."""
-        return [self._generator(_WORLD, run) for run in self.runs]
+        return generators(self.seed, (_WORLD,), self.runs)
 
     def starting_losses(self, player: int) -> list[np.random.Generator]:
         """One generator a run, for the losses that `player` is shown before round 1."""
-        return [self._generator(_STARTING_LOSS, player, run) for run in self.runs]
+        return generators(self.seed, (_STARTING_LOSS, player), self.runs)
 
     def agent(self, player: int) -> np.random.Generator:
         """The generator handed to the agent of seat `player` (one for the whole batch)."""
@@ -53,7 +55,7 @@ class RunSeeds:
 
     def feedback(self, player: int, layer: int) -> list[np.random.Generator]:
         """One generator a run, for a layer between the world and the agent of seat `player`."""
-        return [self._generator(_FEEDBACK, player, layer, run) for run in self.runs]
+        return generators(self.seed, (_FEEDBACK, player, layer), self.runs)
 
     def shared_feedback(self, player: int, layer: int) -> np.random.Generator:
         """The generator for what that layer does alike in all runs of the seed."""

@@ -1,0 +1,81 @@
+"""The generators of many runs at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random.bit_generator import ISpawnableSeedSequence, SeedSequence
+
+# The constants of numpy's SeedSequence, which follows O'Neill, "Developing a seed_seq alternative", 2015.
+_INIT_A, _MULT_A = 0x43B0D7E5, 0x931E8875
+_INIT_B, _MULT_B = 0x8B51F9DD, 0x58F38DED
+_MIX_L, _MIX_R = 0xCA01F9DD, 0x4973F715
+_MASK, _SHIFT = 0xFFFFFFFF, np.uint32(16)
+
+Words = npt.NDArray[np.uint32]
+
+
+def generators(seed: int, key: Sequence[int], runs: range) -> list[np.random.Generator]:
+    """One generator a run, bit for bit that of `SeedSequence(seed, spawn_key=(*key, run))`.
+
+    Hashing all runs in one array takes a seventh of the time, which is most of what starting a batch costs.
+
+    Args:
+        seed: not negative.
+        key: numbers below 2³².
+        runs: likewise.
+    """
+    # All runs share what is hashed before their own number, four hashes a word.
+    pool = SeedSequence(seed, spawn_key=tuple(key)).pool
+    num_words = max(4, -(-seed.bit_length() // 32)) + len(key)
+    numbers = np.arange(runs.start, runs.stop, dtype=np.uint32)
+    constant = _INIT_A * pow(_MULT_A, 4 * num_words, 1 << 32) & _MASK
+    mixed = []
+    for word in pool:
+        hashed, constant = _hash(numbers, constant, _MULT_A)
+        mix = np.uint32(_MIX_L * int(word) & _MASK) - np.uint32(_MIX_R) * hashed
+        mixed.append(mix ^ (mix >> _SHIFT))
+    state = np.empty((len(numbers), 8), dtype=np.uint32)
+    constant = _INIT_B
+    for i in range(8):
+        state[:, i], constant = _hash(mixed[i % 4], constant, _MULT_B)
+    seeds: list[Any] = [
+        _RunSeed(seed, (*key, run), words)
+        for run, words in zip(runs, state.astype("<u4").view("<u8"), strict=True)
+    ]
+    return [np.random.Generator(np.random.PCG64(run_seed)) for run_seed in seeds]
+
+
+def _hash(words: Words, constant: int, multiplier: int) -> tuple[Words, int]:
+    """The hashed words and the next constant."""
+    following = constant * multiplier & _MASK
+    words = (words ^ np.uint32(constant)) * np.uint32(following)
+    return words ^ (words >> _SHIFT), following
+
+
+class _RunSeed(ISpawnableSeedSequence):
+    """A seed sequence whose first state is known; all else is asked of numpy's."""
+
+    def __init__(self, seed: int, key: tuple[int, ...], state: npt.NDArray[np.uint64]) -> None:
+        self._seed = seed
+        self._key = key
+        self._state = state
+        self._sequence: SeedSequence | None = None
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
+        """As `SeedSequence.generate_state`."""
+        if n_words == len(self._state) and np.dtype(dtype) == np.uint64:
+            return self._state
+        return self._full().generate_state(n_words, dtype)
+
+    def spawn(self, n_children: int) -> list[Any]:
+        """As `SeedSequence.spawn`."""
+        return self._full().spawn(n_children)
+
+    def _full(self) -> SeedSequence:
+        if self._sequence is None:
+            self._sequence = SeedSequence(self._seed, spawn_key=self._key)
+        return self._sequence

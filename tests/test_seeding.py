@@ -1,0 +1,43 @@
+"""The generators of many runs at once are numpy's own, bit for bit."""
+
+import pickle
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regret_envs.seeding import generators
+from regret_envs.worlds import RunSeeds
+
+WORDS = st.integers(0, 2**32 - 1)
+
+
+@given(
+    seed=st.one_of(st.integers(0, 2**63 - 1), st.integers(0, 2**200)),
+    key=st.lists(WORDS, max_size=4),
+    first=st.integers(0, 2**32 - 4),
+)
+def test_bit_for_bit(seed, key, first):
+    for run, rng in zip(range(first, first + 3), generators(seed, key, range(first, first + 3)), strict=True):
+        expected = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(*key, run))))
+        assert rng.bit_generator.state == expected.bit_generator.state
+        children = rng.spawn(2) + rng.spawn(1)
+        for child, other in zip(children, expected.spawn(3), strict=True):
+            assert child.random() == other.random()
+        assert np.random.MT19937(rng.bit_generator.seed_seq).random_raw() == (
+            np.random.MT19937(expected.bit_generator.seed_seq).random_raw()
+        )
+
+
+def test_pickled_generators_go_on():
+    for rng in RunSeeds(5, 3).world():
+        rng.random()
+        copy = pickle.loads(pickle.dumps(rng))
+        assert copy.random() == rng.random()
+        assert copy.spawn(1)[0].random() == rng.spawn(1)[0].random()
+
+
+def test_a_run_has_the_same_generators_in_every_batch():
+    many, one = RunSeeds(7, 10), RunSeeds(7, 1, first_run=6)
+    for each in (RunSeeds.world, lambda s: s.starting_losses(2), lambda s: s.feedback(1, 0)):
+        assert each(many)[6].random() == each(one)[0].random()
