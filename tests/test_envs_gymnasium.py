@@ -2,6 +2,7 @@
 
 import warnings
 
+import cloudpickle
 import gymnasium
 import numpy as np
 import pytest
@@ -48,6 +49,28 @@ def test_opponents_by_name_by_object_and_one_for_each_seat():
             environment.step([1, 1, 0, 0])
     assert not hasattr(hedge, "_cumulative")  # the environment plays a copy
     assert environment.unwrapped.observation_space.shape == (13,)
+
+
+def test_opponents_that_need_bandit_feedback():
+    def play(**options):
+        environment = gymnasium.make("regret_envs/WeightedRPS-v0", opponents="exp3", horizon=5, **options)
+        environment.reset(seed=0)
+        for _ in range(5):
+            environment.step([1.0, 1.0, 1.0])
+
+    with pytest.raises(ValueError, match=r"opponent Exp3.* cannot play at seat 1: needs bandit feedback"):
+        play()
+    play(feedback="bandit")
+
+
+def test_vector_environments_can_be_copied_in_mid_episode():
+    vector = gymnasium.make_vec("regret_envs/RepeatedGame-v0", num_envs=3, opponents="blum-mansour")
+    vector.reset(seed=0)
+    actions = np.random.default_rng(0).dirichlet(np.ones(3), (5, 3))
+    vector.step(actions[0])
+    copy = cloudpickle.loads(cloudpickle.dumps(vector))
+    for batch in actions[1:]:
+        np.testing.assert_equal(vector.step(batch), copy.step(batch))
 
 
 @pytest.mark.parametrize(
