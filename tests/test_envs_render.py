@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pettingzoo.test import render_test
 
-from regret_envs import experts_v0, repeated_game_v0, weighted_rps_v0
+from regret_envs import experts_v0, weighted_rps_v0
 
 
 @pytest.fixture(autouse=True)
@@ -21,8 +21,7 @@ def no_window(monkeypatch):
     ("module", "options"),
     [
         (weighted_rps_v0, {"opponents": {"player_1": "hedge"}}),
-        (experts_v0, {"num_agents": 5, "num_actions": 12}),
-        (repeated_game_v0, {"game": "jordan"}),
+        (experts_v0, {"num_agents": 2, "num_actions": 12}),
     ],
 )
 def test_pettingzoo(module, options):

@@ -131,8 +131,6 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
         self.agents = self.possible_agents[:]
         if self._renderer is not None:
             self._renderer.reset(self._rounds.seats, self._rounds.horizon)
-            if self.render_mode == "human":
-                self._renderer.render()
         return self._observations(), self._infos()
 
     def step(
@@ -164,8 +162,6 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
         self._rounds.step([[actions[agent]] for agent in live], live)
         if self._renderer is not None:
             self._renderer.watch(self._rounds.seats)
-            if self.render_mode == "human":
-                self._renderer.render()
         over = self._rounds.t == self._rounds.horizon
         rewards = {agent: float(self._rounds.seats[self._players[agent]].rewards[0]) for agent in live}
         if over:

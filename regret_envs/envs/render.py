@@ -26,8 +26,8 @@ class Renderer:
     """Watches the first run of an environment and draws it.
 
     Args:
-        mode: "human" draws in a window, "rgb_array" returns the picture as (height, width, 3) uint8,
-            "ansi" returns a line about the last round.
+        mode: "human" draws in a window, by itself in every round; "rgb_array" returns the picture as
+            (height, width, 3) uint8; "ansi" returns a line about the last round.
         names: what to call the seats.
 
     Raises:
@@ -48,6 +48,8 @@ class Renderer:
         self._policies: list[FloatArray] = [np.empty((0, seat.policies.shape[1])) for seat in seats]
         self._losses = [np.empty_like(p) for p in self._policies]
         self._incurred = [np.empty(0) for _ in seats]
+        if self.mode == "human":
+            self.render()
 
     def watch(self, seats: Sequence[Seat]) -> None:
         """Take in a round."""
@@ -55,6 +57,8 @@ class Renderer:
             self._policies[n] = np.vstack([self._policies[n], seat.policies[:1]])
             self._losses[n] = np.vstack([self._losses[n], seat.losses[:1]])
             self._incurred[n] = np.append(self._incurred[n], -seat.rewards[0])
+        if self.mode == "human":
+            self.render()
 
     def render(self) -> npt.NDArray[np.uint8] | str | None:
         """What `mode` says.

@@ -90,8 +90,6 @@ class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
         self._live = True
         if self._renderer is not None:
             self._renderer.reset(self._rounds.seats, self._rounds.horizon)
-            if self.render_mode == "human":
-                self._renderer.render()
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
@@ -110,8 +108,6 @@ class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
         self._rounds.step([[action]], ["the agent"])
         if self._renderer is not None:
             self._renderer.watch(self._rounds.seats)
-            if self.render_mode == "human":
-                self._renderer.render()
         truncated = self._rounds.t == self._rounds.horizon
         self._live = not truncated
         reward = float(self._rounds.seats[self._player].rewards[0])
