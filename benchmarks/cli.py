@@ -21,7 +21,15 @@ from regret_envs.benchmarks.cli_common import (
     states_folder,
 )
 from regret_envs.benchmarks.cli_play import tournament
-from regret_envs.benchmarks.cli_results import compare, export, leaderboard, show_leaderboard, status
+from regret_envs.benchmarks.cli_results import (
+    compare,
+    export,
+    leaderboard,
+    plot,
+    report,
+    show_leaderboard,
+    status,
+)
 from regret_envs.benchmarks.reproduce.command import reproduce
 from regret_envs.benchmarks.train_command import train
 
@@ -190,7 +198,7 @@ def _reason(row: Row) -> str:
     return next((line for line in reversed(lines) if ": " in line and not line.startswith(" ")), lines[-1])
 
 
-for _command in (leaderboard, status, compare, export, tournament):
+for _command in (leaderboard, status, compare, export, tournament, plot, report):
     main.add_command(_command)
 main.add_command(reproduce)
 main.add_command(train)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -17,9 +17,11 @@ from regret_envs.benchmarks.cli_common import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from regret_envs.benchmarks.results import Row
+
+T = TypeVar("T")
 
 FORMATS = ("table", "json", "csv", "md")
 
@@ -172,3 +174,100 @@ def export(parquet: Path, results: Path) -> None:
     except OSError as error:
         raise click.ClickException(f"{parquet} cannot be written: {error.strerror or error}") from None
     say(f"{lines} lines in {parquet}")
+
+
+@click.command()
+@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
+@click.option("--title", default="regret-envs", show_default=True, help="The heading.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("report.html"),
+    show_default=True,
+    help="The file to write.",
+)
+@results_option
+def report(suite: str | None, title: str, out: Path, results: Path) -> None:
+    """Leaderboard, curves and tournaments in one HTML file that needs nothing else."""
+    from regret_envs.benchmarks.report import report as page
+
+    rows = read_rows(results)
+    tasks = [task.id for task in chosen_tasks(suite)] if suite else None
+    text = _with_matplotlib(lambda: page(rows, tasks=tasks, title=title))
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"{out} cannot be written: {error.strerror}") from None
+    say(f"{len(text.encode()) / 1e3:.0f} kB in {out}")
+
+
+@click.command()
+@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
+@click.option("--metric", help="What is drawn.  [default: each task's first]")
+@click.option("--agents", help="Agent specs, comma-separated.  [default: the best]")
+@click.option(
+    "--format", "format_", type=click.Choice(["svg", "pdf", "png"]), default="svg", show_default=True
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("figures"),
+    show_default=True,
+    help="The folder to write to.",
+)
+@results_option
+def plot(
+    suite: str | None, metric: str | None, agents: str | None, format_: str, out: Path, results: Path
+) -> None:
+    """Curves of every task and heat maps of tournaments, a file each."""
+    rows = read_rows(results)
+    tasks = [task.id for task in chosen_tasks(suite)] if suite else None
+    chosen = chosen_agents(agents)[0] if agents else None
+    drawn = _with_matplotlib(lambda: _draw(rows, tasks, chosen, metric, format_, out))
+    if not drawn:
+        raise click.ClickException("there is nothing to draw: no such task, agent or metric in the results")
+    say(f"{drawn} figures in {out}")
+
+
+def _draw(
+    rows: list[Row],
+    tasks: list[str] | None,
+    agents: list[str] | None,
+    metric: str | None,
+    format_: str,
+    out: Path,
+) -> int:
+    from regret_envs.benchmarks import figures
+    from regret_envs.benchmarks.leaderboard import leaderboard
+    from regret_envs.benchmarks.task_results import task_results
+    from regret_envs.benchmarks.tournament import tournament
+
+    found = {}
+    ranked = {t.task: [e.agent for e in t.entries if e.rank] for t in leaderboard(rows, metric=metric).tasks}
+    for r in task_results(rows, tasks=tasks)[0]:
+        named = [a for a in ranked.get(r.task, []) if agents is None or a in agents]
+        looks = {a: i for i, a in enumerate(named[: figures.MOST_AGENTS])}
+        if looks:
+            name = metric or r.metrics[0]
+            found[f"{r.task}-{name}"] = figures.curves(r, name, looks, legend=True)
+    if tasks is None and metric is None:
+        for task in {row.task for row in rows if row.opponent is not None}:
+            if (t := tournament(rows, task, agents)).agents:
+                found[task] = figures.heat_map(t)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, figure in found.items():
+        figure.savefig(out / f"{name.replace('/', '-')}.{format_}", dpi=200)
+    return len(found)
+
+
+def _with_matplotlib(make: Callable[[], T]) -> T:
+    try:
+        from regret_envs.benchmarks import figures
+
+        with figures.style():
+            return make()
+    except ModuleNotFoundError as error:
+        if error.name != "matplotlib":
+            raise
+        message = 'matplotlib is not installed: pip install "regret-envs[plot]"'
+        raise click.ClickException(message) from None

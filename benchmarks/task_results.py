@@ -69,6 +69,7 @@ class TaskResults:
         task, version, horizon: the task.
         metrics: what was measured, the main one first.
         rounds: the rounds at which it was.
+        num_actions: d, the largest over players.
         unit: `regret_unit` of the task.
         agents: the cells of every agent that was run.
     """
@@ -80,6 +81,7 @@ class TaskResults:
         self.horizon = max((row.round or 0 for row in ok[0]), default=0) if ok else 0
         self.rounds = sorted({row.round for row in ok[0] if row.round}) if ok else []
         self.version = cells[0][0].task_version if cells else 0
+        self.num_actions = ok[0][0].num_actions if ok else 0
         self.unit = regret_unit(ok[0][0].loss_scale, self.horizon, ok[0][0].num_actions) if ok else 0.0
         self.agents: dict[str, list[list[Row]]] = {}
         for cell in cells:

@@ -386,3 +386,13 @@ def test_status_compare_and_export(folder):
     invoke("export", "--parquet", "out.parquet")
     assert os.path.exists("out.parquet")
     assert "cannot be written" in invoke("export", "--parquet", "no/such/folder.parquet", code=1).stderr
+
+
+def test_report_and_plot(folder):
+    pytest.importorskip("matplotlib")
+    invoke("run", "--suite", "weighted_rps_t20", "--agents", "hedge,ftl")
+    assert "kB in report.html" in invoke("report").stderr
+    assert (folder / "report.html").read_text().startswith("<!DOCTYPE html>")
+    assert "1 figures in figures" in invoke("plot", "--metric", "ce_gap", "--agents", "hedge").stderr
+    assert os.listdir("figures") == ["weighted_rps_t20-ce_gap.svg"]
+    assert "nothing to draw" in invoke("plot", "--metric", "adaptive_regret", code=1).stderr
