@@ -10,6 +10,7 @@ Holm's correction over all pairs in the table) share one; see `statistics.tie_ra
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -93,7 +94,11 @@ class Score(msgspec.Struct, frozen=True):
 
 
 class ScoreTable(msgspec.Struct, frozen=True):
-    """All agents by their score in one metric, over the tasks that all scored agents have in common."""
+    """All agents by their score in one metric, over the tasks that all scored agents have in common.
+
+    Where some play less than half of the tasks, there is a table in which they have no score before that
+    in which all have one.
+    """
 
     metric: str
     common_tasks: list[str]
@@ -143,19 +148,27 @@ def leaderboard(
     results = [r for r in results if metric is None or metric in r.metrics]
     tables = [_task_table(r, metric) for r in results]
     notes += _reasons(tables)
-    overall = [_scores(results, m, iqm, seed) for m in ([metric] if metric else SCORE_METRICS)]
+    overall = [
+        _scores(results, m, compared, iqm, seed)
+        for m in ([metric] if metric else SCORE_METRICS)
+        for compared in _compared(results, m)
+    ]
     return Leaderboard(tables, overall, notes)
 
 
 def _reasons(tables: Sequence[TaskTable]) -> list[str]:
-    """Why agents are "n/a", and where they failed, a line each."""
-    lines: dict[tuple[str, str], list[str]] = {}
+    """Why agents are "n/a", and where they failed, a line for those of one reason on the same tasks."""
+    where: dict[tuple[str, str], list[str]] = {}
     for table in tables:
         for entry in table.entries:
             if entry.status != "ok":
                 why = f"n/a ({entry.message})" if entry.status == "n/a" else "failed"
-                lines.setdefault((entry.agent, why), []).append(table.task)
-    return [f"{agent}: {why} on {', '.join(tasks)}" for (agent, why), tasks in lines.items()]
+                where.setdefault((entry.agent, why), []).append(table.task)
+    lines: dict[tuple[str, str], list[str]] = {}
+    for (agent, why), tasks in where.items():
+        on = "all tasks" if 1 < len(tables) == len(tasks) else ", ".join(tasks)
+        lines.setdefault((why, on), []).append(agent)
+    return [f"{', '.join(agents)}: {why} on {on}" for (why, on), agents in lines.items()]
 
 
 def _task_table(r: TaskResults, metric: str | None) -> TaskTable:
@@ -194,11 +207,24 @@ def _ranks(means: Sequence[float], tables: Sequence[FloatArray]) -> list[int]:
     return statistics.tie_ranks(means, p, alpha=ALPHA)
 
 
-def _scores(results: Sequence[TaskResults], metric: str, iqm: bool, seed: int) -> ScoreTable:
+def _compared(results: Sequence[TaskResults], metric: str) -> list[set[str]]:
+    """The agents that are compared on what they have in common: one that plays little leaves little.
+
+    So those that play at least half of the tasks come first, and all together after them.
+    """
+    results = [r for r in results if metric in r.metrics]
+    played = Counter(a for r in results for a in r.agents if r.status(a) == "ok")
+    most = {agent for agent, count in played.items() if 2 * count >= len(results)}
+    return [most, set(played)] if 1 < len(most) < len(played) else [set(played)]
+
+
+def _scores(
+    results: Sequence[TaskResults], metric: str, compared: Collection[str], iqm: bool, seed: int
+) -> ScoreTable:
     # By name, so that the bootstrap does not depend on the order that tasks are shown in.
     results = sorted((r for r in results if metric in r.metrics), key=lambda r: r.task)
     agents = sorted({agent for r in results for agent in r.agents})
-    scored = [a for a in agents if any(r.status(a) == "ok" for r in results)]
+    scored = sorted(compared)
     common = [r for r in results if all(r.status(a) == "ok" for a in scored)]
 
     def score(agent: str, rank: int | None = None, **found: Any) -> Score:

@@ -214,7 +214,7 @@ _CSV_COLUMNS = (
 
 
 def leaderboard_csv(board: Leaderboard) -> str:
-    """One line a task, agent and metric, numbers whole; the scores with "all" for the task."""
+    """One line a task, agent and metric, numbers whole; the scores with how many tasks for the task."""
     out = io.StringIO()
     write = csv.writer(out, lineterminator="\n").writerow
     write(_CSV_COLUMNS)
@@ -228,7 +228,8 @@ def leaderboard_csv(board: Leaderboard) -> str:
     for table in board.overall:
         for s in table.scores:
             status = "ok" if s.score is not None else "no score"
-            where = ["all", None, None, s.rank, s.overlaps, s.agent, status]
+            count = len(table.common_tasks)
+            where = [f"{count} task{'s' * (count != 1)}", None, None, s.rank, s.overlaps, s.agent, status]
             iqm = [None] * 3 if s.iqm is None else [s.iqm.estimate, s.iqm.low, s.iqm.high]
             write([*where, f"normalised {table.metric}", s.score, None, s.num_runs, s.low, s.high, *iqm])
     return out.getvalue()

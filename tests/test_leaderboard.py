@@ -73,6 +73,32 @@ def test_scores_are_the_means_of_normalised_regrets_over_the_common_tasks():
     assert scores["x"].high - scores["x"].low == pytest.approx(2 / u["a"] / 2)
 
 
+def test_an_agent_that_plays_little_does_not_leave_little_to_the_others():
+    tasks = ["a", "b", "c"]
+    rows = [row for agent in "xy" for t in tasks for row in cell(agent, regrets(1.0, 2.0), task=t)]
+    rows += [*cell("z", regrets(3.0, 4.0), task="b"), *cell("z", {}, task="a", status="n/a")]
+    board = leaderboard(rows, metric="external_regret")
+    assert [t.common_tasks for t in board.overall] == [tasks, ["b"]]
+    first, second = ({s.agent: s for s in t.scores} for t in board.overall)
+    assert (first["z"].score, first["z"].rank, first["z"].not_applicable) == (None, None, 1)
+    assert first["x"].num_runs == 6 and second["x"].num_runs == second["z"].num_runs == 2
+    u = regret_unit(2.0, 50, 3)
+    assert second["z"].score == pytest.approx(3.5 / u) and second["x"].score == pytest.approx(1.5 / u)
+    lines = list(csv.DictReader(io.StringIO(tables.leaderboard_csv(board))))
+    assert [x["task"] for x in lines if x["metric"] == "normalised external_regret"] == [
+        *["3 tasks"] * 3,
+        *["1 task"] * 3,
+    ]
+
+
+def test_agents_of_one_reason_share_a_line():
+    rows = [row for t in "ab" for agent in "xy" for row in cell(agent, {}, task=t, status="n/a")]
+    rows += [row for t in "ab" for row in cell("z", regrets(1.0), task=t)]
+    rows += [row for agent in "vw" for row in cell(agent, {}, task="a", status="failed")]
+    notes = leaderboard(rows).notes
+    assert sorted(notes) == ["v, w: failed on a", "x, y: n/a (why) on all tasks"]
+
+
 def test_a_gap_is_made_a_regret_before_it_is_normalised():
     rows = cell("x", {"cce_gap": (0.1, 0.3), "external_regret": (5.0, 15.0)})
     (by_gap,) = leaderboard(rows, metric="cce_gap").overall
