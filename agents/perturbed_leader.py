@@ -21,7 +21,8 @@ class FollowThePerturbedLeader(SteppedAgent):
         ∫_0^1 Π_{b≠a} max(1 − u exp(−η D(b)), 0) du,
 
     a polynomial of degree d − 1 up to where a factor is 0: Gauss–Legendre quadrature with d/2 nodes is
-    exact. So no action is drawn, and bandit estimates have the right probabilities. O(d³) a round.
+    exact, and with 3.2 √d nodes right to 1e-12, since it falls no faster than (1 − u)^(d−1). So no action is
+    drawn, and bandit estimates have the right probabilities. O(d^2.5) a round.
 
     Args:
         step_size: η, the rate of the noise (its mean is 1/η). None: sqrt(H_d / T) / 2 with H_d =
@@ -46,7 +47,9 @@ class FollowThePerturbedLeader(SteppedAgent):
         """Start from the uniform policy."""
         self._begin(num_actions, horizon)
         self._cumulative = np.zeros((num_actions, num_runs))
-        nodes, weights = np.polynomial.legendre.leggauss(math.ceil(num_actions / 2))
+        nodes, weights = np.polynomial.legendre.leggauss(
+            math.ceil(min(num_actions / 2, 3.2 * math.sqrt(num_actions)))
+        )
         self._nodes, self._weights = (nodes + 1) / 2, weights / 2
 
     def act(self) -> FloatArray:

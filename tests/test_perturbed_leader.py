@@ -50,3 +50,15 @@ def test_many_actions_far_apart():
     policy = policy_of(np.random.default_rng(0).normal(size=(2, 40)) * 1e4, step=1.0)
     assert (policy >= 0).all() and policy.max(1) == pytest.approx(1)
     np.testing.assert_allclose(policy_of(np.zeros((1, 60)), step=1.0), 1 / 60, rtol=1e-10)
+
+
+def test_many_actions_are_integrated_right_by_few_nodes():
+    num_actions = 400
+    agent = FollowThePerturbedLeader(step_size=1.0)
+    agent.reset(num_actions, horizon=10, num_runs=2, rng=np.random.default_rng(0))
+    assert np.allclose(agent.act(), 1 / num_actions, rtol=1e-11)
+    agent.observe(np.random.default_rng(1).exponential(size=(2, num_actions)) * [[0.1], [3.0]])
+    few = agent.act()
+    nodes, weights = np.polynomial.legendre.leggauss(num_actions // 2)
+    agent._nodes, agent._weights = (nodes + 1) / 2, weights / 2
+    assert np.allclose(few, agent.act(), rtol=1e-10, atol=0)
