@@ -102,7 +102,8 @@ def _improve(p: FloatArray, guess: FloatArray) -> tuple[FloatArray, npt.NDArray[
     mixing = p.min(2).sum(1)
     target = _TOLERANCE * mixing / np.maximum(1 - mixing, _TOLERANCE)
     pi, last = guess, np.full(len(p), np.inf)
-    for step in range(_MOST_STEPS):
+    change = last
+    for step in range(MOST_STEPS):
         after = (p @ pi[..., None])[..., 0]
         after /= after.sum(1, keepdims=True)
         change = np.abs(after - pi).sum(1)
@@ -112,7 +113,7 @@ def _improve(p: FloatArray, guess: FloatArray) -> tuple[FloatArray, npt.NDArray[
         # Where the rate of the last steps would not do in the steps that are left, elimination is faster.
         if step % 8 == 7:
             with np.errstate(divide="ignore", invalid="ignore"):
-                if not (change * (change / last) ** ((_MOST_STEPS - step) / 8) <= target).any():
+                if not (change * (change / last) ** ((MOST_STEPS - step) / 8) <= target).any():
                     break
             last = change
     return pi, change <= target
@@ -123,5 +124,6 @@ _CACHE_CELLS = 1 << 14
 _BATCH_CELLS = 1 << 19
 _MANY_ACTIONS = 100
 _BLOCK = 8
-_MOST_STEPS = 48
+MOST_STEPS = 48
+"""Of power iteration before elimination answers; 0: elimination always."""
 _TOLERANCE = 1e-12
