@@ -116,9 +116,7 @@ def main(out: Path, quick: bool) -> None:
     with (out / "many_actions.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([field.name for field in fields(Point)])
-        for point in grid(*((MOST = 300_000
-"""Points of more actions times rounds are left out."""
-QUICK_ACTIONS, QUICK_HORIZONS) if quick else (ACTIONS, HORIZONS))):
+        for point in grid(*((QUICK_ACTIONS, QUICK_HORIZONS) if quick else (ACTIONS, HORIZONS))):
             points.append(point)
             writer.writerow(astuple(point))
             file.flush()
