@@ -8,7 +8,7 @@ import pettingzoo
 import pytest
 from pettingzoo.test import api_test, max_cycles_test, parallel_api_test, parallel_seed_test, seed_test
 
-from regret_envs import biased_gaussian_v0, experts_v0, games, repeated_game_v0, weighted_rps_v0
+from regret_envs import biased_gaussian_v0, experts_v0, games, repeated_game_v0, streams, weighted_rps_v0
 from regret_envs.agents import Hedge
 from regret_envs.envs import ENVIRONMENTS
 from regret_envs.envs.actions import ActionError
@@ -184,6 +184,33 @@ def test_bad_calls():
         environment.action_space("player_7")
     with pytest.raises(ValueError, match="make the environment with render_mode="):
         weighted_rps_v0.parallel_env().render()
+
+
+def test_a_reset_that_fails_leaves_nothing_begun():
+    stream = streams.Recorded(np.ones((3, 2)))
+    environment = experts_v0.parallel_env(stream=stream, num_agents=1, horizon=4)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"3 rounds"):
+            environment.reset(seed=0)
+        with pytest.raises(EpisodeError, match="not begun"):
+            environment.step({"player_0": [1, 0]})
+        environment.max_cycles = 3
+        environment.reset(seed=0)
+        assert len(_play(environment)) == 3
+        environment.max_cycles = 4
+
+
+def test_losses_that_are_not_finite():
+    class Broken(streams.Gaussian):
+        def draw(self, rng, state, t, num_rounds):
+            losses = super().draw(rng, state, t, num_rounds)
+            losses[2, 1] = np.nan
+            return losses
+
+    environment = experts_v0.parallel_env(stream=Broken(3), num_agents=1, horizon=5)
+    environment.reset(seed=0)
+    with pytest.raises(FloatingPointError, match="losses for player 0 are not finite in round 3"):
+        _play(environment)
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,7 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
         self._renderer = Renderer(render_mode, self._rounds.labels()) if render_mode is not None else None
         # Made in `reset`: copies of an environment must not share a generator.
         self._rng: np.random.Generator | None = None
+        self._begun = False
 
     def observation_space(self, agent: str) -> Space[Any]:
         """The agent's observation space, the same object each time."""
@@ -127,8 +128,9 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
         if seed is not None or self._rng is None:
             self._rng = np.random.default_rng(seed)
         episode_seed = int(self._rng.integers(2**63)) if seed is None else seed
+        self.agents, self._begun = [], False
         self._rounds.start(horizon=self.max_cycles, seed=episode_seed, num_runs=1)
-        self.agents = self.possible_agents[:]
+        self.agents, self._begun = self.possible_agents[:], True
         if self._renderer is not None:
             self._renderer.reset(self._rounds.seats, self._rounds.horizon)
         return self._observations(), self._infos()
@@ -151,7 +153,7 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
                 been played then.
         """
         if not self.agents:
-            state = "not begun" if self._rng is None else f"over after {self._rounds.t} rounds"
+            state = f"over after {self._rounds.t} rounds" if self._begun else "not begun"
             raise EpisodeError(f"the episode is {state}: call reset()")
         if missing := [agent for agent in self.agents if agent not in actions]:
             raise ActionError(f"no action for {', '.join(missing)}: every live agent acts in every round")
@@ -184,7 +186,7 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
         """
         if self._renderer is None:
             raise ValueError(f"make the environment with render_mode= one of {', '.join(RENDER_MODES)}")
-        if self._rng is None:
+        if not self._begun:
             raise EpisodeError("nothing to render yet: call reset()")
         return self._renderer.render()
 

@@ -173,6 +173,7 @@ class Rounds:
         Raises:
             ActionError: if an action cannot be played; nothing has happened then.
             PolicyError: if an opponent plays off the simplex.
+            FloatingPointError: if the world's losses are not finite.
         """
         mapped = {
             player: self.action_maps[player](action, who=name)
@@ -184,7 +185,7 @@ class Rounds:
         if self._pure:
             self.seats = self._pure_round(policies)
         else:
-            losses = [loss.copy("K") for loss in self._episode.step(policies)]
+            losses = self._losses(policies)
             self.seats = [
                 Seat(policy, loss, -(loss * policy).sum(1))
                 for policy, loss in zip(policies, losses, strict=True)
@@ -204,7 +205,7 @@ class Rounds:
         pairs = zip(self._channels, policies, strict=True)
         played = [channel.play(policy.T).T for channel, policy in pairs]
         answered = played if self._episode.answers_actions else policies
-        losses = [loss.copy("K") for loss in self._episode.step(answered)]
+        losses = self._losses(answered)
         # A game keeps no state, so it can be asked again; a stream's losses are what they are.
         again = isinstance(self._episode, GameEpisode)
         expected = self._episode.step(policies) if again else losses
@@ -212,6 +213,16 @@ class Rounds:
             Seat(pi, loss, -(loss * play).sum(1), play.argmax(1), (mean * pi).sum(1))
             for pi, loss, play, mean in zip(policies, losses, played, expected, strict=True)
         ]
+
+    def _losses(self, played: Sequence[FloatArray]) -> list[FloatArray]:
+        """What the world answers, copied since it may overwrite it."""
+        losses = [loss.copy("K") for loss in self._episode.step(played)]
+        for seat, loss in enumerate(losses):
+            if not np.isfinite(loss.sum()):
+                raise FloatingPointError(
+                    f"the world's losses for player {seat} are not finite in round {self.t + 1}: {loss}"
+                )
+        return losses
 
     def _show_opponents(self) -> None:
         for seat, record in enumerate(self.seats):

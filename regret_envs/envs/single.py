@@ -86,6 +86,7 @@ class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
         """Begin an episode; arguments and errors as in `ParallelPlay.reset`."""
         super().reset(seed=seed)
         episode_seed = int(self.np_random.integers(2**63)) if seed is None else seed
+        self._live = False
         self._rounds.start(horizon=self._horizon, seed=episode_seed, num_runs=1)
         self._live = True
         if self._renderer is not None:

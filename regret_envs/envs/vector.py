@@ -105,6 +105,7 @@ class VectorPlay(VectorEnv[npt.NDArray[np.float32], npt.NDArray[Any], npt.NDArra
             raise ValueError("the runs of this environment go in lock-step: reset all of them, or none")
         super().reset(seed=seed)
         episode_seed = int(self.np_random.integers(2**63)) if seed is None else seed
+        self._begun = False
         self._rounds.start(horizon=self._horizon, seed=episode_seed, num_runs=self.num_envs)
         self._begun, self._over = True, False
         return self._rounds.observations(self._player), self._infos()
