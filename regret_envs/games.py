@@ -235,13 +235,19 @@ class RandomGames(Game):
         self.loss_scale = 2.0 if law == "uniform" else 1.0
 
     def start(self, *, num_agents: int, horizon: int, seeds: RunSeeds) -> TensorEpisode:
-        """Begin an episode: draw every run's game."""
+        """Begin an episode: draw every run's game.
+
+        Raises:
+            TensorSizeError: if the runs' arrays together would not fit; names their size.
+        """
         self.seats(num_agents)
-        drawn = [
-            random_payoffs(self.num_actions, rng=rng, law=self.law, correlation=self.correlation)
-            for rng in seeds.world()
-        ]
-        return TensorEpisode([-np.stack(player, axis=-1) for player in zip(*drawn, strict=True)])
+        check_size(self.num_actions, seeds.num_runs)
+        losses = [np.empty((*self.num_actions, seeds.num_runs)) for _ in self.num_actions]
+        for run, rng in enumerate(seeds.world()):
+            drawn = random_payoffs(self.num_actions, rng=rng, law=self.law, correlation=self.correlation)
+            for loss, payoff in zip(losses, drawn, strict=True):
+                np.negative(payoff, out=loss[..., run])
+        return TensorEpisode(losses)
 
     def __repr__(self) -> str:
         return f"<{self.law} random games, {' × '.join(map(str, self.num_actions))} actions>"
@@ -268,13 +274,14 @@ class TensorSizeError(ValueError):
     """A game's arrays would not fit in memory."""
 
 
-def check_size(num_actions: Sequence[int]) -> None:
-    """Raise `TensorSizeError` if one array (d_0, …, d_{N−1}) a player takes more than 4 GiB."""
-    size = 8 * len(num_actions) * math.prod(int(d) for d in num_actions)
+def check_size(num_actions: Sequence[int], num_games: int = 1) -> None:
+    """Raise `TensorSizeError` if an array (d_0, …, d_{N−1}) a player and game takes over 4 GiB in all."""
+    size = 8 * len(num_actions) * math.prod(int(d) for d in num_actions) * num_games
     if size > 1 << 32:
         shape = " × ".join(map(str, num_actions)) if len(num_actions) <= 8 else f"{len(num_actions)} axes"
+        runs = f"in each of {num_games} runs, " if num_games > 1 else ""
         raise TensorSizeError(
-            f"the payoffs of {len(num_actions)} players, an array of {shape} each, would take "
+            f"the payoffs of {len(num_actions)} players, an array of {shape} each, {runs}would take "
             f"{size / (1 << 30):.3g} GiB: congestion, polymatrix, auction and other structured games do "
             "without arrays"
         )

@@ -428,5 +428,9 @@ def test_gaps_are_those_of_the_normal_form(name):
 def test_a_tensor_that_would_not_fit_names_its_size():
     with pytest.raises(games.TensorSizeError, match=r"40 players, an array of 40 axes each, .* GiB"):
         games.normal_form(random_congestion(40, 3))
+    with pytest.raises(
+        games.TensorSizeError, match=r"16 axes each, in each of 2000 runs, would take 15.6 GiB"
+    ):
+        simulate(games.RandomGames((2,) * 16), [Hedge() for _ in range(16)], horizon=1, num_runs=2000)
     with pytest.raises(games.TensorSizeError, match=r"6 players, an array of 50 × 50 .* GiB"):
         games.random_game((50,) * 6)
