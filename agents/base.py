@@ -40,7 +40,7 @@ class Agent(ABC):
     reference: ClassVar[str] = ""
     guarantee: ClassVar[str] = ""
     bounds: ClassVar[Bounds] = ""
-    takes: ClassVar[Takes] = "any"
+    takes: Takes = "any"
     shares_bound: ClassVar[bool] = False
 
     @abstractmethod

@@ -44,6 +44,7 @@ class BlumMansour(Agent):
     def __post_init__(self) -> None:
         if not isinstance(self.copies, Agent):
             raise TypeError(f"copies must be an agent, got {self.copies!r}")
+        self.takes = self.copies.takes
 
     def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
         """What the copies cannot play."""

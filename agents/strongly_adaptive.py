@@ -51,6 +51,7 @@ class StronglyAdaptive(Agent):
     def __post_init__(self) -> None:
         if not isinstance(self.copies, Agent):
             raise TypeError(f"copies must be an agent, got {self.copies!r}")
+        self.takes = self.copies.takes
         if not (np.isfinite(self.loss_range) and self.loss_range > 0):
             raise ValueError(f"loss_range must be finite and above 0, got {self.loss_range!r}")
 

@@ -209,9 +209,9 @@ class SwapLowerBound(Stream):
     The actions are divided into d / m groups of m, and the rounds into as many phases. In a group's
     phase its actions lose 0 or 1 by fair coins and all others 1, so an agent without external regret
     plays within the group, where coins cannot be foreseen; in hindsight every group has a best action,
-    and swap regret adds up what each would have saved: of order sqrt(d T ln m). After the pairs of Blum
-    and Mansour, "From External to Internal Regret", JMLR 2007; Ito, "A Tight Lower Bound and Efficient
-    Reduction for Swap Regret", NeurIPS 2020, has the logarithm.
+    and swap regret adds up what each would have saved: of order sqrt(d T ln m / m). After the pairs of
+    Blum and Mansour, "From External to Internal Regret", JMLR 2007, m = 2. (Ito, "A Tight Lower Bound and
+    Efficient Reduction for Swap Regret", NeurIPS 2020, proves sqrt(d T ln d) by other means.)
 
     Args:
         num_actions: d.

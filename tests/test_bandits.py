@@ -215,5 +215,6 @@ def test_settings_out_of_range(name):
 
 @pytest.mark.parametrize("name", BANDITS)
 def test_full_information_is_refused_with_a_reason(name):
-    with pytest.raises(ValueError, match="needs bandit feedback, and is shown the losses of all actions"):
-        simulate(streams.Bernoulli(3), make(name), horizon=3)
+    for spec in (name, f"blum-mansour[copies={name}]", f"strongly-adaptive[copies={name}]"):
+        with pytest.raises(ValueError, match="needs bandit feedback, and is shown the losses of all actions"):
+            simulate(streams.Bernoulli(3), make(spec), horizon=3)
