@@ -229,7 +229,8 @@ def _scores(
 
     def score(agent: str, rank: int | None = None, **found: Any) -> Score:
         counts = [sum(r.status(agent) == status for r in results) for status in ("n/a", "failed")]
-        given = dict.fromkeys(("score", "low", "high", "iqm")) | {"num_runs": 0, "overlaps": False} | found
+        none: dict[str, Any] = dict.fromkeys(("score", "low", "high", "iqm"))
+        given = none | {"num_runs": 0, "overlaps": False} | found
         return Score(agent=agent, rank=rank, not_applicable=counts[0], failed=counts[1], **given)
 
     if not common:
