@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from regret_envs import simulate
 from regret_envs.agents import BlumMansour, Hedge
 from regret_envs.agents.attention.swap import SwapAttention
+from regret_envs.feedback import Bandit, Delayed
 from regret_envs.games import NormalFormGame, random_payoffs
 from regret_envs.streams import Gaussian
 
@@ -168,3 +169,11 @@ def test_the_gradient_of_the_recurrent_form_is_that_of_finite_differences():
         assert float(model.value.grad[index]) == pytest.approx(
             (values[0] - values[1]) / 2e-5, rel=1e-6, abs=1e-8
         )
+
+
+@pytest.mark.parametrize("layers", [Delayed(3), [Bandit(), Delayed(2, jitter=3)]], ids=repr)
+def test_delayed_play_is_that_of_blum_mansour(layers):
+    played = {"horizon": 40, "num_runs": 3, "feedback": layers, "record": "policies"}
+    ours = simulate(Gaussian(3), SwapAttention.from_step_size(0.3, 3), **played)
+    theirs = simulate(Gaussian(3), BlumMansour(Hedge(step_size=0.3)), **played)
+    np.testing.assert_allclose(ours.policies[0], theirs.policies[0], atol=1e-12)
