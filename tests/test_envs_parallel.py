@@ -113,12 +113,12 @@ def test_bandit_feedback_shows_the_drawn_loss_alone():
     options = {"num_agents": 1, "num_actions": 3, "horizon": 40, "feedback": "bandit"}
     environment = experts_v0.parallel_env(**options)
     _, infos = environment.reset(seed=2)
-    assert infos["player_0"]["action"] == -1
+    assert infos["player_0"]["realised_action"] == -1
     sums, counts = np.zeros(3), np.zeros(3)
     for _ in range(40):
         observations, rewards, _, _, infos = environment.step({"player_0": [0.2, 0.3, 0.5]})
         info, observation = infos["player_0"], observations["player_0"]
-        action, losses = info["action"], info["losses"]
+        action, losses = info["realised_action"], info["losses"]
         sums[action] += losses[action]
         counts[action] += 1
         np.testing.assert_allclose(observation[4:7], losses * np.eye(3)[action], rtol=1e-6)
@@ -140,7 +140,7 @@ def test_pure_actions_meet_the_drawn_actions_of_mixed_opponents():
     for _ in range(50):
         _, rewards, _, _, infos = environment.step({"player_1": 2, "player_2": np.int64(3)})
         info = infos["player_2"]
-        assert info["action"] == 3 and rewards["player_2"] == -info["realised_loss"]
+        assert info["realised_action"] == 3 and rewards["player_2"] == -info["realised_loss"]
         realised.append(info["realised_loss"])
         expected.append(info["expected_loss"])
     payoffs = UNEQUAL.payoffs[2][:, 2, 3]
