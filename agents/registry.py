@@ -313,7 +313,7 @@ def source_hash(spec: str) -> str | None:
     Raises:
         AgentImportError: if there is no such module.
     """
-    files = [_source_file(m) for m in _custom_modules(spec)]
+    files = [_source_file(m) for m in custom_modules(spec)]
     for folder in _checkpoints(spec):
         files += [file for name in _CHECKPOINT_FILES if (file := folder / name).is_file()]
     digests = sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
@@ -422,7 +422,8 @@ def _is_agent(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, Agent)
 
 
-def _custom_modules(spec: str) -> set[str]:
+def custom_modules(spec: str) -> set[str]:
+    """The modules of the custom and plug-in agents in a spec, nested ones too."""
     try:
         name, settings = parse(spec)
     except SpecError:  # the setting is a word that is no spec, such as a path
@@ -432,7 +433,7 @@ def _custom_modules(spec: str) -> set[str]:
     module = name.partition(":")[0]
     custom = _TARGET.fullmatch(name) and not name.startswith((_CHECKPOINT, f"{_HERE}."))
     found = {module} if custom else set()
-    return found.union(*(_custom_modules(value) for value in settings.values() if isinstance(value, str)))
+    return found.union(*(custom_modules(value) for value in settings.values() if isinstance(value, str)))
 
 
 def _checkpoints(spec: str) -> set[Path]:

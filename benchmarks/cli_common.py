@@ -139,7 +139,9 @@ def run_cells(
         status = 0
         try:
             if to_run:
-                pool = executors.connect(where, preload=runner.shared_imports(to_run))
+                pool = executors.connect(
+                    where, preload=runner.shared_imports(to_run), modules=runner.needed_modules(to_run)
+                )
                 states = states_folder(results)
                 with _Progress(to_run, states) as progress:
                     for finished in driver.run(to_run, pool, measure=measure):

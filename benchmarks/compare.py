@@ -11,6 +11,7 @@ from regret_envs.benchmarks import statistics
 from regret_envs.benchmarks.leaderboard import ALPHA, SCORE_METRICS
 from regret_envs.benchmarks.results import Row
 from regret_envs.benchmarks.task_results import task_results
+from regret_envs.worlds import FloatArray
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -84,13 +85,13 @@ def compare(
     return found
 
 
-def _common(table: statistics.FloatArray) -> statistics.FloatArray:
+def _common(table: FloatArray) -> FloatArray:
     """The columns without NaN."""
     return table[:, np.isfinite(table).all(0)]
 
 
 def _difference(
-    task: str, metric: str, tables: list[statistics.FloatArray], agents: list[str], seed: int
+    task: str, metric: str, tables: list[FloatArray], agents: list[str], seed: int
 ) -> Difference:
     pairs = statistics.paired_differences(tables)
     p = float(pairs.p[0, 1])

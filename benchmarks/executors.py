@@ -8,9 +8,12 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from importlib.metadata import version
 from typing import Any, Protocol, TypeVar
+
+from regret_envs.agents.registry import source_hash
 
 T = TypeVar("T")
 
@@ -43,7 +46,7 @@ class Pool(Protocol):
         """End the workers; `now`: without waiting for what they do."""
 
 
-def connect(where: str, *, preload: Sequence[str] = ()) -> Pool:
+def connect(where: str, *, preload: Sequence[str] = (), modules: Mapping[str, str] | None = None) -> Pool:
     """The workers that a word names.
 
     Args:
@@ -51,34 +54,57 @@ def connect(where: str, *, preload: Sequence[str] = ()) -> Pool:
             scheduler of a Dask cluster; "ray" or "ray:N", a Ray of N processes here; "ray://HOST:PORT",
             a Ray cluster's client server.
         preload: modules that local workers share instead of each importing them.
+        modules: the modules that custom agents and worlds need, and the hash of each one's source; the
+            workers of a cluster must have the same.
 
     Raises:
         ExecutorError: if there is no such executor, it cannot be reached, or its library is not
             installed.
     """
     kind, _, count = where.partition(":")
+    needed = dict(modules or {})
     if re.fullmatch(r"(local|ray)(:[1-9]\d*)?", where):
         num_workers = int(count) if count else os.cpu_count() or 1
         if kind == "local":
             return LocalPool(num_workers, preload=preload)
         from regret_envs.benchmarks.ray_pool import RayPool
 
-        return RayPool(num_workers)
+        return RayPool(num_workers, modules=needed)
     if re.fullmatch(r"ray://[^/:]+:\d+", where):
         from regret_envs.benchmarks.ray_pool import RayPool
 
-        return RayPool(address=where)
+        return RayPool(address=where, modules=needed)
     if re.fullmatch(r"dask://[^/:]+:\d+", where):
         from regret_envs.benchmarks.dask_pool import DaskPool
 
-        return DaskPool(f"tcp:{count}")
+        return DaskPool(f"tcp:{count}", modules=needed)
     raise ExecutorError(
         f"unknown executor {where!r}: there are local, local:N, dask://HOST:PORT, ray, ray:N and "
         "ray://HOST:PORT"
     )
 
 
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+def same_code(modules: Mapping[str, str]) -> str | None:
+    """Run on a worker: what it lacks to come to the driver's results, or None.
+
+    Args:
+        modules: "regret_envs" to the driver's version, and every custom module to the hash of its source.
+    """
+    for name, expected in modules.items():
+        try:
+            found = version("regret-envs") if name == "regret_envs" else source_hash(f"{name}:Any")
+        except Exception:
+            return (
+                f"lacks the module {name!r}: install it there (pip install "
+                f"{name.partition('.')[0].replace('_', '-')}), or start the workers with PYTHONPATH set to "
+                "its folder"
+            )
+        if found != expected:
+            return f"has another {name!r} than this process: bring the two to the same version"
+    return None
+
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class LocalPool:
@@ -94,9 +120,9 @@ class LocalPool:
     def __init__(self, num_workers: int, *, preload: Sequence[str] = ()) -> None:
         self.num_workers = num_workers
         self._before = set(multiprocessing.active_children())
-        self._saved = {name: os.environ.get(name) for name in _THREADS}
+        self._saved = {name: os.environ.get(name) for name in THREADS}
         # Workers load numpy afresh and read these then.
-        os.environ.update(dict.fromkeys(_THREADS, "1"))
+        os.environ.update(dict.fromkeys(THREADS, "1"))
         self._context = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
         if sys.platform != "win32":
             self._context.set_forkserver_preload(["regret_envs.benchmarks.driver", *preload])

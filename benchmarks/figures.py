@@ -43,7 +43,7 @@ def style() -> Iterator[None]:
     """Text stays text in an SVG, and equal figures come to equal files."""
     import matplotlib
 
-    settings = {
+    settings: Any = {
         "svg.fonttype": "none",
         "svg.hashsalt": "regret-envs",
         "font.size": 9,
@@ -123,7 +123,8 @@ def profile(samples: Mapping[str, Sequence[FloatArray]], metric: str, looks: Map
     """Performance profiles: the share of runs, over tasks, that score at most τ; higher is better."""
     figure, axes = _figure()
     every = np.concatenate([x for a in looks for x in samples[a]])
-    thresholds = np.linspace(*np.quantile(every, [0.0, 0.98]), 120)
+    low, high = np.quantile(every, [0.0, 0.98])
+    thresholds = np.linspace(low, high, 120)
     for agent, index in looks.items():
         share = statistics.performance_profile(samples[agent], thresholds)
         axes.plot(thresholds, share, label=agent, linewidth=1.3, **look(index))

@@ -10,6 +10,7 @@ from datetime import date
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from io import StringIO
+from typing import TYPE_CHECKING
 
 from regret_envs.benchmarks import figures, tables
 from regret_envs.benchmarks.figures import MOST_AGENTS, look
@@ -19,6 +20,9 @@ from regret_envs.benchmarks.tables import Table
 from regret_envs.benchmarks.task_results import TaskResults, task_results
 from regret_envs.benchmarks.tasks import TASKS
 from regret_envs.benchmarks.tournament import tournament
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_BYTES = 1_000_000
 
@@ -208,7 +212,7 @@ class _Page:
             f"<tbody>{body}</tbody></table></div>{below}"
         )
 
-    def _figure(self, figure: figures.Figure, title: str, text: str, caption: str = "") -> str:
+    def _figure(self, figure: Figure, title: str, text: str, caption: str = "") -> str:
         self._count += 1
         out = StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})

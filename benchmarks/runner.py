@@ -156,6 +156,14 @@ ROUNDS = ".rounds"
 """Suffix of the files beside the states that hold the share of the rounds that is played."""
 
 
+def needed_modules(cells: Iterable[Cell]) -> dict[str, str]:
+    """What workers must have: this version of regret-envs, and the source of custom agents and worlds."""
+    specs = {spec for cell in cells for spec in (cell.agent, cell.opponent) if spec}
+    specs |= {cell.task.world for cell in cells if ":" in cell.task.world}
+    modules = sorted({m for spec in specs for m in registry.custom_modules(spec)})
+    return {"regret_envs": _CODE_VERSION} | {m: registry.source_hash(f"{m}:Any") or "" for m in modules}
+
+
 def measure(cell: Cell, *, states: Path | None = None) -> list[Row]:
     """Play a cell and measure it: one row a metric and round.
 

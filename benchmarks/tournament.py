@@ -197,8 +197,8 @@ def tournament(rows: Iterable[Row], task: str, agents: Sequence[str] | None = No
         worst = max(bad, key=lambda a: (bad[a], a))
         played = [c for a in taking for p in ((worst, a), (a, worst)) for c in pairs.get(p, [])]
         taking.remove(worst)
-        cell = next((c for c in played if c[0].status != "ok"), None)
-        why = "has not played everyone" if cell is None else f"{cell[0].status}: {_last(cell[0].message)}"
+        bad_rows = [c[0] for c in played if c[0].status != "ok"]
+        why = f"{bad_rows[0].status}: {_last(bad_rows[0].message)}" if bad_rows else "has not played everyone"
         notes.append(f"{worst} is left out: {why}")
     pairings = [_pairing(x, y, pairs[x, y]) for x in taking for y in taking]
     return Tournament(task, taking, pairings, _standings(taking, pairings), notes)
