@@ -90,9 +90,7 @@ def _common(table: FloatArray) -> FloatArray:
     return table[:, np.isfinite(table).all(0)]
 
 
-def _difference(
-    task: str, metric: str, tables: list[FloatArray], agents: list[str], seed: int
-) -> Difference:
+def _difference(task: str, metric: str, tables: list[FloatArray], agents: list[str], seed: int) -> Difference:
     pairs = statistics.paired_differences(tables)
     p = float(pairs.p[0, 1])
     runs = sum(t.shape[1] for t in tables)
