@@ -22,8 +22,8 @@ def stationary_distribution(
     Chains", Operations Research 1985.
 
     With many actions a guess is improved by power iteration first. Its error is certified by Doeblin's
-    coefficient α = Σ_j min_i P[j, i], since ‖Px − π‖₁ ≤ (1 − α) / α ‖Px − x‖₁; where that is not below
-    1e-12 soon, elimination answers.
+    coefficient α = Σ_j min_i P[j, i], since ‖Px − π‖₁ ≤ ‖Px − x‖₁ / α; where that is not below 1e-12 soon,
+    rounding included, elimination answers.
 
     Args:
         transitions: shape (num_actions, num_actions, ...): P[j, i] is the probability of going from
@@ -100,9 +100,12 @@ def _eliminate_in_blocks(p: FloatArray) -> FloatArray:
 def _improve(p: FloatArray, guess: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """Power iteration of matrices (batch, d, d) from guesses (batch, d), and which results are certain."""
     mixing = p.min(2).sum(1)
-    target = _TOLERANCE * mixing / np.maximum(1 - mixing, _TOLERANCE)
+    # A step is rounded, so a change of 0 proves no more than one of a few units in the last place.
+    target = _TOLERANCE * mixing - _ROUNDING
     pi, last = guess, np.full(len(p), np.inf)
     change = last
+    if (target < 0).all():
+        return pi, change <= target
     for step in range(MOST_STEPS):
         after = (p @ pi[..., None])[..., 0]
         after /= after.sum(1, keepdims=True)
@@ -126,4 +129,4 @@ _MANY_ACTIONS = 100
 _BLOCK = 8
 MOST_STEPS = 48
 """Of power iteration before elimination answers; 0: elimination always."""
-_TOLERANCE = 1e-12
+_TOLERANCE, _ROUNDING = 1e-12, 1e-15

@@ -57,6 +57,9 @@ def expected_losses(losses: Sequence[FloatArray], policies: Sequence[FloatArray]
     return expected
 
 
+_FEW_ACTIONS = 8
+
+
 class TensorEpisode(GameEpisode):
     """Play of one game a batch, or of one game a run, given by its arrays.
 
@@ -66,10 +69,21 @@ class TensorEpisode(GameEpisode):
 
     def __init__(self, losses: Sequence[FloatArray]) -> None:
         self.losses = losses
+        self._both: FloatArray | None = None
 
     def step(self, policies: Sequence[FloatArray]) -> list[FloatArray]:
         """Expected losses against the others' policies."""
         return expected_losses(self.losses, policies)
+
+    def step_stacked(self, policies: FloatArray) -> FloatArray:
+        """As in the base class; two players of few actions by one product with [[0, ℓ_0], [ℓ_1ᵀ, 0]]."""
+        d = len(policies)
+        if self._both is None and (policies.shape[1] != 2 or self.losses[0].ndim != 2 or d > _FEW_ACTIONS):
+            return super().step_stacked(policies)
+        if self._both is None:
+            self._both = np.zeros((d, 2, d, 2))
+            self._both[:, 0, :, 1], self._both[:, 1, :, 0] = self.losses[0], self.losses[1].T
+        return self._both.reshape(2 * d, -1).dot(policies.reshape(2 * d, -1)).reshape(policies.shape)
 
 
 class NormalFormGame(Game):

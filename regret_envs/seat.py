@@ -157,7 +157,8 @@ class Seat:
             PolicyError: for the first policy that is off the simplex.
             FloatingPointError: for the first losses of the world that are not finite.
         """
-        for k, row in np.argwhere(metrics.off_simplex(self.policies[:count], axis=1)):
+        if not metrics.all_on_simplex(self.policies[:count], axis=1):
+            k, row = np.argwhere(metrics.off_simplex(self.policies[:count], axis=1))[0]
             policy = self.policies[k, :, row]
             player, run = divmod(int(row), self._seeds.num_runs)
             raise PolicyError(

@@ -43,7 +43,12 @@ def test_one_agent_at_all_seats_plays_as_one_each(name):
 
 
 def test_one_agent_at_all_seats_of_a_game_with_arrays():
-    for game in (games.random_game((3, 3, 3)), games.RandomGames((2, 2))):
+    for game in (
+        games.random_game((3, 3, 3)),
+        games.RandomGames((2, 2)),
+        games.random_game((4, 4)),
+        games.random_game((9, 9)),
+    ):
         one = simulate(game, Hedge(), horizon=30, num_runs=2, starting_loss_scale=1.0)
         agents = [Hedge() for _ in range(game.num_players)]
         each = simulate(game, agents, horizon=30, num_runs=2, starting_loss_scale=1.0)
