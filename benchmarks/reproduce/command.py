@@ -36,6 +36,9 @@ ROOMS: dict[str, Room] = {
     "fig4": Room(f"{_HERE}.fig4:run", "CCE and CE gaps in weighted rock–paper–scissors", in_all=True),
     "table1": Room(f"{_HERE}.table1:run", "Identity operator: FTRL with the ℓ₂ regulariser", in_all=True),
     "long-run": Room(f"{_HERE}.long_run:run", "Gaps up to 10,000 rounds", in_all=True),
+    "training-options": Room(
+        f"{_HERE}.training_options:run", "What other ways to train linear attention come to"
+    ),
     "regular-languages": Room(
         f"{_HERE}.regular_languages:run", "A one-layer Transformer learns even pairs and parity"
     ),

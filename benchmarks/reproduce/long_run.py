@@ -62,8 +62,10 @@ def run(options: Options) -> Report:
         ("Hedge", "ce", 1000, 0.027),
         ("Hedge", "ce", 10_000, 0.029),
         ("Blum–Mansour", "ce", 1000, 0.0070),
-        ("Hedge, step 1", "ce", 10_000, 0.26),
+        ("Hedge, step 1", "ce", 1000, 0.26),
     ):
+        if horizon not in _HORIZONS:
+            continue
         half = 0.5 * 10 ** -(len(f"{expected:g}") - 2)
         checks.append(
             Check(

@@ -57,7 +57,8 @@ def run(options: Options) -> Report:
                 "linear-attention",
                 seed,
                 settings={"operator": "identity", "domain": domain},
-                learning_rate=0.005,
+                learning_rate=0.01,
+                num_steps=1000,
             )
             assert isinstance(model, LinearAttention)
             # Projection onto the simplex is blind to what is added to all actions, as softmax is.
