@@ -18,7 +18,7 @@ class _Stationary(torch.autograd.Function):
         return pi
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
         transitions, pi = (x.double() for x in ctx.saved_tensors)
         grad64 = grad.double()
         # (I − P)ᵀ from the off-diagonals only, so that nothing is lost where P is near the identity;

@@ -31,8 +31,8 @@ class KStar(float):
         number.standard_error = standard_error
         return number
 
-    def __getnewargs__(self) -> tuple[float, float]:
-        return float(self), self.standard_error
+    def __reduce__(self) -> tuple[type[KStar], tuple[float, float]]:
+        return KStar, (float(self), self.standard_error)
 
 
 @cache

@@ -86,7 +86,7 @@ class LinearAttention(AttentionModel):
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.zero_()
-            model.value -= step_size * torch.eye(num_actions, dtype=torch.float64)
+            model.value.sub_(step_size * torch.eye(num_actions, dtype=torch.float64))
         return model
 
     def reduced(self) -> Reduced:

@@ -107,7 +107,7 @@ class SwapAttention(AttentionModel):
         """(V⁽ʲ⁾ X + v_c⁽ʲ⁾)(1 + a⁽ʲ⁾ᵀ X) of blocks (..., heads, d), the same shape."""
         if self.form == "full":
             flat = blocks.flatten(-2)
-            values = (flat @ self.value.flatten(0, 1).T).unflatten(-1, self.value_bias.shape)
+            values = (flat @ self.value.flatten(0, 1).T).view(blocks.shape)
             scores = flat @ self.score.T
         else:
             values = torch.einsum("jik,...jk->...ji", self.value, blocks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,11 +135,11 @@ class Trainer:
 
     def tensors(self) -> dict[str, Tensor]:
         """Parameters and the optimiser's moments, by name."""
-        state: dict[str, Any] = self._optimizer.state
+        state: Mapping[Tensor, Any] = self._optimizer.state
         tensors = {}
         for name, parameter in self.model.named_parameters():
             tensors[f"model/{name}"] = parameter.detach()
-            for key, value in state.get(parameter, {}).items():  # type: ignore[call-overload]
+            for key, value in state.get(parameter, {}).items():
                 tensors[f"{key}/{name}"] = value
         return tensors
 

@@ -144,7 +144,7 @@ def gradient_z_scores(step_size: float, chunks: int, *, shift: float = 0.3) -> F
     """
     model = LinearAttention.from_step_size(step_size, _D)
     with torch.no_grad():
-        model.value_bias += shift
+        model.value_bias.add_(shift)
     gradients = []
     for rng in np.random.default_rng(3).spawn(chunks):
         losses = torch.from_numpy(rng.standard_normal((1000, _T, _D)))

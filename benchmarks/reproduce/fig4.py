@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from regret_envs.agents import BlumMansour, Hedge, Uniform
 from regret_envs.agents.attention.k_star import k_star
@@ -21,6 +22,7 @@ from regret_envs.benchmarks.reproduce.attention import (
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
 from regret_envs.benchmarks.reproduce.drawing import band, panels, save
 from regret_envs.benchmarks.reproduce.forecaster import HindsightForecaster
+from regret_envs.worlds import FloatArray
 
 _PUBLISHED_CCE = {2: 0.0467, 4: 0.0653}
 
@@ -93,13 +95,13 @@ def _ce(quantity: str, curves: list[GapCurves], kind: str, published: float, acc
 
 def _draw(
     options: Options,
-    cce: dict[int, np.ndarray],
+    cce: dict[int, FloatArray],
     calibrated: list[GapCurves],
     plain: list[GapCurves],
     references: dict[str, GapCurves],
 ) -> None:
     t = np.arange(1, HORIZON + 1)
-    columns = {"t": t}
+    columns: dict[str, npt.ArrayLike] = {"t": t}
     figure, (left, right) = panels(2)
     for colour, (layers, values) in zip(("C0", "C1", "C2"), cce.items(), strict=True):
         band(left, t, values, f"{layers} layer{'s' * (layers > 1)}", colour)

@@ -33,8 +33,10 @@ def simplex_step(num_actions: int, horizon: int) -> float:
     from scipy.integrate import quad
     from scipy.stats import norm
 
-    density = lambda x: num_actions * norm.pdf(x) * norm.cdf(x) ** (num_actions - 1)  # noqa: E731
-    mean_largest, _ = quad(lambda x: x * density(x), -10, 10)
+    def integrand(x: float) -> float:
+        return float(x * num_actions * norm.pdf(x) * norm.cdf(x) ** (num_actions - 1))
+
+    mean_largest, _ = quad(integrand, -10, 10)
     return float(mean_largest) / ((num_actions - 1) * math.sqrt(horizon))
 
 
@@ -92,7 +94,7 @@ def run(options: Options) -> Report:
 
 def _draw(options: Options, points: dict[str, tuple[FloatArray, FloatArray]]) -> None:
     figure, axes = panels(2)
-    columns = {}
+    columns: dict[str, FloatArray] = {}
     for panel, (domain, (ours, ftrl)) in zip(axes, points.items(), strict=True):
         panel.axline((0, 0), slope=1, color="0.7", linewidth=1)
         panel.scatter(ftrl, ours, s=2, alpha=0.4)
