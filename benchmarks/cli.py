@@ -20,7 +20,7 @@ from regret_envs.benchmarks.cli_common import (
     say,
     states_folder,
 )
-from regret_envs.benchmarks.cli_play import tournament
+from regret_envs.benchmarks.cli_play import check, tournament
 from regret_envs.benchmarks.cli_results import (
     compare,
     export,
@@ -198,7 +198,7 @@ def _reason(row: Row) -> str:
     return next((line for line in reversed(lines) if ": " in line and not line.startswith(" ")), lines[-1])
 
 
-for _command in (leaderboard, status, compare, export, tournament, plot, report):
+for _command in (leaderboard, status, compare, export, tournament, plot, report, check):
     main.add_command(_command)
 main.add_command(reproduce)
 main.add_command(train)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import click
@@ -55,3 +57,33 @@ def tournament(
     if not found.agents:
         raise click.ClickException("nobody has played everyone")
     tables.print_as(format_, found, tables.tournament_tables(found, pairings=pairings))
+
+
+@click.command()
+@click.argument("agent")
+@click.pass_context
+def check(context: click.Context, agent: str) -> None:
+    """Whether an agent does what it must to be run, and what to mend.
+
+    AGENT is a spec, such as mypkg.mine:Mine[alpha=2].
+    """
+    from regret_envs.agents import registry
+    from regret_envs.benchmarks.check import check as findings
+    from regret_envs.registry import UnknownNameError
+
+    sys.path.insert(0, os.getcwd())
+    try:
+        registry.make(agent)
+    except (ImportError, registry.SpecError, UnknownNameError) as error:
+        raise Usage(str(error)) from None
+    except Exception as error:
+        raise click.ClickException(f"{agent} cannot be made: {type(error).__name__}: {error}") from None
+    found = findings(lambda: registry.make(agent))
+    for f in found:
+        click.echo(f"{f.status:7} {f.what}")
+        if f.problem:
+            click.echo(f"        {f.problem}\n        to mend: {f.mend}")
+    failed = sum(f.status == "fails" for f in found)
+    advice = sum(f.status == "advice" for f in found)
+    click.echo(f"{agent}: {failed} to mend, {advice} to consider, {len(found) - failed - advice} well")
+    context.exit(1 if failed else 0)

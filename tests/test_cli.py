@@ -254,6 +254,8 @@ def saved():
 def test_ctrl_c_keeps_what_is_done(folder):
     # Slow on two actions: jordan's cell is in flight when the others are done.
     args = ("run", "--suite", "smoke", "--agents", "mypkg.mine:Mine", "--executor", "local:2")
+    # Where tests run in the background interrupts are ignored, and children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     process = start(*args, PAUSE="60")
     wait_for(lambda: os.path.exists(FILE) and saved() == 2, process)
     os.killpg(process.pid, signal.SIGINT)

@@ -64,6 +64,8 @@ def folder(tmp_path, monkeypatch):
     # Dask's and Ray's workers find the agent where they are started.
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    # Where tests run in the background interrupts are ignored, and children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     return tmp_path
 
 
