@@ -1,7 +1,8 @@
 """Stable-Baselines3: PPO through SuperSuit on a PettingZoo environment, then on the leaderboard with Hedge.
 
-python examples/train_sb3.py
-cd examples && regret-envs run --suite paper --agents hedge,uniform,train_sb3:trained
+cd examples
+python train_sb3.py
+regret-envs run --suite paper --agents hedge,swap-attention,train_sb3:trained
 """
 
 import supersuit
