@@ -1,6 +1,5 @@
-"""Stable-Baselines3: PPO through SuperSuit on a PettingZoo environment, then on the leaderboard with Hedge.
+"""Stable-Baselines3: PPO through SuperSuit on a PettingZoo environment; then, in this folder, in one table.
 
-cd examples
 python train_sb3.py
 regret-envs run --suite paper --agents hedge,swap-attention,train_sb3:trained
 """
