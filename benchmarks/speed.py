@@ -35,11 +35,13 @@ def rate(count: int, play: Callable[[], object]) -> float:
     return count / min(times)
 
 
-def ours(agent: type[Agent], game: games.NormalFormGame, horizon: int, num_runs: int) -> float:
-    """Run-rounds a second of self-play, regrets included."""
+def ours(
+    agent: type[Agent], game: games.NormalFormGame, horizon: int, num_runs: int, *, one_for_all: bool = False
+) -> float:
+    """Run-rounds a second of self-play, regrets included; by an agent a seat, or one at both."""
 
     def play() -> None:
-        agents = [agent() for _ in range(2)]
+        agents = agent() if one_for_all else [agent() for _ in range(2)]
         result = simulate(game, agents, horizon=horizon, num_runs=num_runs, starting_loss_scale=1.0)
         result.regret("external")
         result.regret("swap")
@@ -125,6 +127,8 @@ def main() -> None:
     one_by_one = noregret("hedge", payoff, 5000)
     compare("Hedge 3×3, 1,024 runs", batch, "bare numpy", bare_hedge(payoff, 5000, 1024), "10M/s")
     compare("", batch, "noregret", one_by_one, "400×")
+    for_all = ours(Hedge, rps, 5000, 1024, one_for_all=True)
+    compare("… one agent at both seats", for_all, "an agent a seat", batch, "31M/s")
     compare("Hedge 3×3, one run", ours(Hedge, rps, 20000, 1), "noregret", one_by_one, "2×")
     for matrix, horizon, target in ((random3, 3000, "5M/s"), (random10, 500, "500k/s")):
         game = games.NormalFormGame.zero_sum(matrix)
@@ -138,6 +142,8 @@ def main() -> None:
     matching = ours(RegretMatching, games.NormalFormGame.zero_sum(large), 5000, 1)
     compare("RM 100×100, one run", matching, "noregret", noregret("regret-matching", large, 3000), "20k/s")
     compare("", matching, "OpenSpiel", open_spiel_regret_matching(large, 3000), "")
+    huge = games.random_game((1000, 1000))
+    rows.append(["Hedge 1,000×1,000, one run", f"{ours(Hedge, huge, 300, 1):,.0f} /s", "", "", "300/s"])
     for shape, target in (((100, 100), "0.5 ms"), ((10, 10, 10), "0.15 ms")):
         what = f"all gaps, {len(shape)} × {shape[0]}"
         rows.append([what, f"{1000 * gap_seconds(shape):.3f} ms", "", "", target])
