@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -10,8 +11,8 @@ from pathlib import Path
 import pytest
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, flags=re.M | re.S)
-COMMANDS = [text.strip() for language, text in BLOCKS if language == "sh"]
+BLOCKS = re.findall(r"^(?:<!-- run with: (\w+) -->\n)?```(\w+)\n(.*?)^```$", README, flags=re.M | re.S)
+COMMANDS = [text.strip() for _, language, text in BLOCKS if language == "sh"]
 
 
 def shell(command, folder):
@@ -39,7 +40,9 @@ def test_the_first_two_commands_install_and_run_and_test():
 def test_the_readme_runs_from_top_to_bottom(tmp_path):
     commands = 0
     printed = ""
-    for language, text in BLOCKS:
+    for needs, language, text in BLOCKS:
+        if needs and importlib.util.find_spec(needs) is None:
+            continue  # tests/rl runs it where the library is
         if language == "python":
             name = re.match(r"# (\w+\.py)\n", text)
             file = tmp_path / (name[1] if name else "block.py")
