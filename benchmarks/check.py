@@ -151,7 +151,7 @@ def _draws_from_rng(make: Make, problem: Problem) -> None:
     finally:
         random.setstate(saved)
         np.random.set_state(saved_numpy)  # noqa: NPY002
-    if not np.array_equal(*found):
+    if not np.array_equal(found[0], found[1]):
         raise _Found(
             "the same generator came to other policies",
             "draw from the rng of reset(); use neither random, numpy.random, the clock nor default_rng()",

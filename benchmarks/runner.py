@@ -11,7 +11,7 @@ import hashlib
 import pickle
 import time
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -164,7 +164,9 @@ def needed_modules(cells: Iterable[Cell]) -> dict[str, str]:
     return {"regret_envs": _CODE_VERSION} | {m: registry.source_hash(f"{m}:Any") or "" for m in modules}
 
 
-def measure(cell: Cell, *, states: Path | None = None) -> list[Row]:
+def measure(
+    cell: Cell, *, states: Path | None = None, make: Callable[[str], Agent] | None = None
+) -> list[Row]:
     """Play a cell and measure it: one row a metric and round.
 
     An agent that raises or misplays gives a single "failed" row with the traceback, one that does
@@ -174,7 +176,9 @@ def measure(cell: Cell, *, states: Path | None = None) -> list[Row]:
         cell: the cell.
         states: a folder for the states of cells that take long. A cell that was interrupted goes on from
             there, to the same numbers as one that was not. The files are pickles: a folder of one's own.
+        make: makes an agent of a spec; None: `registry.make`.
     """
+    make = make or registry.make
     try:
         task = cell.task
         world = make_world(task)
@@ -182,7 +186,7 @@ def measure(cell: Cell, *, states: Path | None = None) -> list[Row]:
         layers = make_feedback(task)
         # One agent plays many seats that are alike, which is faster than one each.
         alike = len(seats) > MANY_SEATS and len(set(seats)) == 1 and not layers
-        agents = [registry.make(cell.agent) for _ in (seats[:1] if alike else seats)]
+        agents = [make(cell.agent) for _ in (seats[:1] if alike else seats)]
         # Where there is an optimiser, it has seat 0.
         for agent, d in list(zip(agents, seats, strict=False))[task.optimiser :]:
             reason = unfit(agent, layers) or agent.unsupported(d, horizon=task.horizon)
@@ -191,7 +195,7 @@ def measure(cell: Cell, *, states: Path | None = None) -> list[Row]:
         if task.optimiser:
             if not isinstance(world, NormalFormGame):
                 raise TypeError(f"an optimiser plays a game of two players, and {world!r} is none")
-            plan, _ = best_plan(world, registry.make(cell.agent), horizon=task.horizon)
+            plan, _ = best_plan(world, make(cell.agent), horizon=task.horizon)
             agents[0] = Optimiser([plan])
         state = None if states is None else states / f"{cell.key}-{_CODE_VERSION}.state"
         measured = _play(cell, world, agents[0] if alike else agents, layers, state)
