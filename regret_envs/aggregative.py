@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from regret_envs.counting import expected_by_counts
+from regret_envs.counting import count_distribution, expected_by_counts
 from regret_envs.structured import StructuredGame
 from regret_envs.worlds import FloatArray, at_least
 
@@ -73,7 +73,9 @@ class AnonymousGame(StructuredGame):
 
     Expected losses take the dynamic programme of `regret_envs.counting`, O(d N^d) instead of d^N (for
     two actions O(N²)); so few actions and many players (Daskalakis and Papadimitriou, "Computing
-    Equilibria in Anonymous Games", FOCS 2007).
+    Equilibria in Anonymous Games", FOCS 2007). With two actions it is a potential game, and the outcome
+    "potential" the expectation of Φ(k) = Σ_{j<k} (loss of action 0 − loss of action 1, where j others chose
+    0) with k players on action 0.
 
     Args:
         loss: a player's loss of action i where k_j others chose action j: called as loss(i, k) with k an
@@ -107,10 +109,19 @@ class AnonymousGame(StructuredGame):
         if not np.isfinite(reached).all():
             raise ValueError("loss(i, k) must be finite for all actions and counts")
         self.loss_scale = max(reached) - min(reached)
+        if d == 2:
+            self.outcome_names = ("potential",)
 
     def expected_losses(self, policies: FloatArray) -> FloatArray:
         """As in the base class."""
         return expected_by_counts(self._losses, policies)
+
+    def outcomes(self, policies: FloatArray) -> dict[str, FloatArray]:
+        """The potential, where there are two actions."""
+        if not self.outcome_names:
+            return {}
+        potential = np.pad((self._losses[0] - self._losses[1]).cumsum(0), ((1, 0), (0, 0)))
+        return {"potential": (count_distribution(policies[0]) * potential).sum(0)}
 
 
 _MOST_CELLS = 1 << 27

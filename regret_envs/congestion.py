@@ -76,7 +76,11 @@ class CongestionGame(StructuredGame):
         self._offsets = table[:, 0] - self._slopes
         line = self._slopes[:, None] * np.arange(1, num_players + 1) + self._offsets[:, None]
         self.affine = bool(np.allclose(line, table, rtol=1e-12, atol=1e-12 * np.abs(table).max()))
-        most, least = (self._uses @ table.max(1), self._uses @ table.min(1))
+        # As many users at once as can use the resource.
+        users = np.maximum(self._uses.any(1).sum(0), 1)
+        met = np.arange(1, num_players + 1) <= users[:, None]
+        most = self._uses @ np.where(met, table, -np.inf).max(1)
+        least = self._uses @ np.where(met, table, np.inf).min(1)
         self.loss_scale = float(
             max(most[n, :d].max() - least[n, :d].min() for n, d in enumerate(self.num_actions))
         )

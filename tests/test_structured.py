@@ -90,7 +90,8 @@ def test_congestion(law):
     }[law]
     game = CongestionGame(latencies, STRATEGIES)
     assert game.affine == (law == "affine") and game.num_actions == (3, 2, 4, 2)
-    check(game, *congestion_loss(latencies, STRATEGIES))
+    span = check(game, *congestion_loss(latencies, STRATEGIES))
+    assert law != "affine" or game.loss_scale <= 1.5 * span
 
 
 def test_the_potential_changes_by_what_a_players_own_loss_changes_by():
@@ -354,7 +355,16 @@ def test_anonymous(num_players, num_actions):
         counts = np.bincount(profile, minlength=num_actions)
         return [table[(a, *(counts - np.eye(num_actions, dtype=int)[a]))] for a in profile]
 
-    check(game, loss)
+    def potential(profile):
+        j = range(profile.count(0))
+        return sum(table[0, k, num_players - 1 - k] - table[1, k, num_players - 1 - k] for k in j)
+
+    check(game, loss, {"potential": potential} if num_actions == 2 else {})
+    if num_actions == 2:
+        # It changes by what a player's own loss changes by.
+        for a in itertools.product(range(2), repeat=num_players):
+            b = (1 - a[0], *a[1:])
+            assert potential(b) - potential(a) == pytest.approx(loss(b)[0] - loss(a)[0], abs=1e-12)
 
 
 def test_anonymous_games_that_are_not():
