@@ -174,7 +174,7 @@ class _Progress:
         from rich.console import Console
         from rich.text import Text
 
-        from regret_envs.benchmarks import runner
+        from regret_envs.benchmarks.states import shares_played
 
         class Within(progress.ProgressColumn):
             """How far the long cells are that are being played."""
@@ -182,7 +182,7 @@ class _Progress:
             max_refresh = 1.0
 
             def render(self, task: progress.Task) -> Text:
-                shares = ", ".join(f"{share:.0%}" for share in runner.shares_played(states))
+                shares = ", ".join(f"{share:.0%}" for share in shares_played(states))
                 return Text(f"within long cells: {shares}" if shares else "")
 
         console = Console(stderr=True)

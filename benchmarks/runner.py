@@ -6,10 +6,7 @@ so cells may be measured in any order, anywhere.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import pickle
-import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
@@ -24,6 +21,7 @@ from regret_envs import metrics
 from regret_envs.agents import Agent, Optimiser, registry
 from regret_envs.agents.optimiser import best_plan
 from regret_envs.benchmarks.results import Cells, Row
+from regret_envs.benchmarks.states import State
 from regret_envs.benchmarks.task import (
     METRICS,
     OUTCOME_METRICS,
@@ -151,9 +149,6 @@ def shared_imports(cells: Iterable[Cell]) -> list[str]:
 
 
 MANY_SEATS = 8
-SAVE_SECONDS, SHOW_SECONDS = 15.0, 1.0
-ROUNDS = ".rounds"
-"""Suffix of the files beside the states that hold the share of the rounds that is played."""
 
 
 def needed_modules(cells: Iterable[Cell]) -> dict[str, str]:
@@ -179,6 +174,7 @@ def measure(
         make: makes an agent of a spec; None: `registry.make`.
     """
     make = make or registry.make
+    state = State(None if states is None else states / f"{cell.key}-{_CODE_VERSION}.state")
     try:
         task = cell.task
         world = make_world(task)
@@ -197,14 +193,15 @@ def measure(
                 raise TypeError(f"an optimiser plays a game of two players, and {world!r} is none")
             plan, _ = best_plan(world, make(cell.agent), horizon=task.horizon)
             agents[0] = Optimiser([plan])
-        state = None if states is None else states / f"{cell.key}-{_CODE_VERSION}.state"
         measured = _play(cell, world, agents[0] if alike else agents, layers, state)
     except Exception as error:
         first = cell.block * BLOCK_RUNS
         error.add_note(
             f"agent {cell.agent}, task {cell.task.id}, runs {first} to {first + cell.num_runs - 1}"
         )
+        state.drop()
         return [failed_row(cell, "".join(traceback.format_exception(error)))]
+    state.drop()
     return [
         cell_row(
             cell,
@@ -231,18 +228,16 @@ def _play(
     world: World,
     agents: Agent | Sequence[Agent],
     layers: Sequence[Feedback],
-    state: Path | None,
+    state: State,
 ) -> Measured:
     """(metric, round, one value a run) of every metric at logarithmically spaced rounds."""
     task = cell.task
-    saved = shown = time.monotonic()
     record: tuple[Recorded, ...] = ("policies", "losses")
     if RECORDED_METRICS.isdisjoint(task.metrics):
         record = ()
     # What overflows or is not a number is caught, and named, by the checks of what comes out.
     with np.errstate(all="ignore"):
-        found = _saved(state)
-        simulation, measured = found or (
+        simulation, measured = state.load() or (
             Simulation(
                 world,
                 agents,
@@ -258,55 +253,20 @@ def _play(
             [],
         )
 
-        def progress(t: int) -> None:
-            nonlocal saved, shown
-            now = time.monotonic()
-            if state is None or now - shown < SHOW_SECONDS:
-                return
-            # Where nothing can be written, as on another machine, the cell goes on without.
-            with contextlib.suppress(OSError):
-                state.parent.mkdir(parents=True, exist_ok=True)
-                state.with_suffix(ROUNDS).write_text(f"{t / task.horizon:.4f}")
-                if now - saved >= SAVE_SECONDS:
-                    beside = state.with_suffix(".tmp")
-                    beside.write_bytes(pickle.dumps((simulation, measured)))
-                    beside.replace(state)
-                    saved = time.monotonic()
-            shown = time.monotonic()
+        def keep(t: int) -> None:
+            state.keep(t / task.horizon, (simulation, measured))
 
         for t in metrics.log_spaced_rounds(task.horizon):
             if measured and t <= measured[-1][1]:
                 continue
-            simulation.advance(t, progress=progress)
+            simulation.advance(t, progress=keep)
             play = simulation.play()
             for name in task.metrics:
                 values = METRICS[name](play)
                 if not np.isfinite(values).all():
                     raise ValueError(f"{name} is not finite in round {t}: {values}")
                 measured.append((name, t, values))
-    if state is not None:
-        for path in (state, state.with_suffix(ROUNDS)):
-            with contextlib.suppress(OSError):
-                path.unlink()
     return sorted(measured, key=lambda row: task.metrics.index(row[0]))
-
-
-def shares_played(states: Path) -> list[float]:
-    """The shares of their rounds that long cells have played, of those being played or interrupted."""
-    shares = []
-    for path in sorted(states.glob(f"*{ROUNDS}")):
-        with contextlib.suppress(OSError, ValueError):
-            shares.append(float(path.read_text()))
-    return shares
-
-
-def _saved(state: Path | None) -> tuple[Simulation, Measured] | None:
-    """What an interrupted run left; None where there is nothing that can be read."""
-    if state is not None:
-        # Pickles may raise anything; a cell then begins anew.
-        with contextlib.suppress(Exception):
-            return pickle.loads(state.read_bytes())
-    return None
 
 
 def failed_row(cell: Cell, message: str) -> Row:

@@ -7,6 +7,7 @@ import pytest
 from regret_envs import simulate
 from regret_envs.agents import Agent, Hedge
 from regret_envs.benchmarks import runner
+from regret_envs.benchmarks import states as saved
 from regret_envs.benchmarks.results import Row, complete_cells
 from regret_envs.benchmarks.task import Task, make_world
 from regret_envs.benchmarks.tasks import TASKS
@@ -216,6 +217,11 @@ def test_not_a_number_out_of_a_metric_is_a_failure(monkeypatch):
     assert row.status == "failed" and "swap_regret is not finite in round 1" in row.message
 
 
+def save_at_once(monkeypatch):
+    for name in ("SAVE_SECONDS", "SHOW_SECONDS", "PAUSES"):
+        monkeypatch.setattr(saved, name, 0)
+
+
 LONG = msgspec.structs.replace(JORDAN, id="long", horizon=3000)
 
 
@@ -224,8 +230,7 @@ def test_a_long_cell_that_was_interrupted_goes_on_from_its_state(agent, tmp_path
     [cell] = plan(agent, tasks=[LONG], runs=2)
     whole = runner.measure(cell)
     states = tmp_path / "states"
-    monkeypatch.setattr(runner, "SAVE_SECONDS", 0.0)
-    monkeypatch.setattr(runner, "SHOW_SECONDS", 0.0)
+    save_at_once(monkeypatch)
     advance = runner.Simulation.advance
     stops = []
 
@@ -242,7 +247,7 @@ def test_a_long_cell_that_was_interrupted_goes_on_from_its_state(agent, tmp_path
     with pytest.raises(KeyboardInterrupt):
         runner.measure(cell, states=states)
     assert {path.suffix for path in states.iterdir()} == {".state", ".rounds"} and stops[0] == 1
-    assert 0.5 < runner.shares_played(states)[0] < 2154 / 3000
+    assert 0.5 < saved.shares_played(states)[0] < 2154 / 3000
     stops.clear()
     monkeypatch.setattr(
         runner.Simulation,
@@ -257,14 +262,24 @@ def test_a_long_cell_that_was_interrupted_goes_on_from_its_state(agent, tmp_path
 def test_a_state_that_cannot_be_read_or_written_is_no_harm(tmp_path, monkeypatch):
     [cell] = plan("hedge", tasks=[JORDAN], runs=2)
     whole = runner.measure(cell)
-    monkeypatch.setattr(runner, "SAVE_SECONDS", 0.0)
-    monkeypatch.setattr(runner, "SHOW_SECONDS", 0.0)
+    save_at_once(monkeypatch)
     states = tmp_path / "states"
     states.mkdir()
     (states / f"{cell.key}-{whole[0].code_version}.state").write_bytes(b"torn")
     assert runner.measure(cell, states=states) == whole
     (tmp_path / "file").write_text("in the way")
     assert runner.measure(cell, states=tmp_path / "file") == whole
+    # An agent that does not pickle.
+    monkeypatch.setattr(Hedge, "__getstate__", lambda self: {"act": lambda: None}, raising=False)
+    assert runner.measure(cell, states=states) == whole
+    assert list(states.iterdir()) == []
+
+
+def test_a_cell_that_fails_leaves_no_state(tmp_path, monkeypatch):
+    save_at_once(monkeypatch)
+    [cell] = plan(f"{__name__}:Spoiled[how='raises',round=900]", tasks=[LONG], runs=2)
+    assert runner.measure(cell, states=tmp_path)[0].status == "failed"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_many_seats_that_are_alike_are_played_by_one_agent(monkeypatch):
