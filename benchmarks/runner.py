@@ -237,7 +237,8 @@ def _play(
         record = ()
     # What overflows or is not a number is caught, and named, by the checks of what comes out.
     with np.errstate(all="ignore"):
-        simulation, measured = state.load() or (
+        kept: tuple[Simulation, list[tuple[str, int, FloatArray]]] | None = state.load()
+        simulation, measured = kept or (
             Simulation(
                 world,
                 agents,

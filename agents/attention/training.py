@@ -110,7 +110,7 @@ class Trainer:
                 + (", or h='square'" if self.recipe.h == "exponential" else "")
             )
         self._optimizer.zero_grad(set_to_none=True)
-        value.backward()  # type: ignore[no-untyped-call]
+        value.backward()
         self._optimizer.step()
         self.step += 1
         self.seconds += time.perf_counter() - began

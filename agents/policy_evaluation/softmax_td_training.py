@@ -142,7 +142,7 @@ def train(
                 f"a learning_rate below {config.learning_rate} may help"
             )
         optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_([attention, weights], config.clip_norm)
         optimizer.step()
         schedule.step()
