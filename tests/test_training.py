@@ -66,6 +66,29 @@ def stop_after(steps, trainer, one_step):
     return one_step(trainer)
 
 
+def test_ctrl_c_in_the_middle_of_a_step_waits_for_its_end(tmp_path, monkeypatch):
+    import os
+    import signal
+
+    adam = torch.optim.Adam.step
+
+    def interrupted(self, *args, **kwargs):
+        if self.state and next(iter(self.state.values()))["step"] == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return adam(self, *args, **kwargs)
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(torch.optim.Adam, "step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny(), tmp_path / "broken")
+    assert signal.getsignal(signal.SIGINT) is before
+    monkeypatch.setattr(torch.optim.Adam, "step", adam)
+    train(tiny(), tmp_path / "broken", resume=True)
+    train(tiny(), tmp_path / "whole")
+    files = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("broken", "whole")]
+    assert files[0] == files[1]
+
+
 def test_the_seed_makes_the_checkpoint(tmp_path):
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
         train(tiny(seed=seed), tmp_path / name)

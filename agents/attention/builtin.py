@@ -1,4 +1,12 @@
-"""The agents that the registry names: theoretical points for every task, and the shipped checkpoints."""
+"""The agents that the registry names: theoretical points for every task, and the shipped checkpoints.
+
+The shipped checkpoints are what these commands make, to the bit on the same machine:
+
+    regret-envs train linear-attention --out agents/attention/checkpoints/linear-attention
+    regret-envs train swap-attention --out agents/attention/checkpoints/swap-attention
+    regret-envs train transformer --layers 2 --out agents/attention/checkpoints/transformer-2
+    regret-envs train transformer --layers 4 --out agents/attention/checkpoints/transformer-4
+"""
 
 from __future__ import annotations
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -192,18 +195,40 @@ def train(
     reported = 0.0
     first, began = trainer.step, time.perf_counter()
     try:
-        while trainer.step < recipe.num_steps:
-            value, policies, losses = trainer.train_step()
-            now = time.perf_counter()
-            if progress is not None and (
-                now - reported > _REPORT_SECONDS or trainer.step == recipe.num_steps
-            ):
-                reported = now
-                pace = (now - began) / (trainer.step - first)
-                left = pace * (recipe.num_steps - trainer.step)
-                fitted = logit_step_size(policies, losses)
-                progress(Progress(trainer.step, recipe.num_steps, value.item(), fitted, left))
+        with _interrupts_between_steps() as check:
+            while trainer.step < recipe.num_steps:
+                value, policies, losses = trainer.train_step()
+                now = time.perf_counter()
+                due = now - reported > _REPORT_SECONDS or trainer.step == recipe.num_steps
+                if progress is not None and due:
+                    reported = now
+                    pace = (now - began) / (trainer.step - first)
+                    left = pace * (recipe.num_steps - trainer.step)
+                    fitted = logit_step_size(policies, losses)
+                    progress(Progress(trainer.step, recipe.num_steps, value.item(), fitted, left))
+                check()
+            final_loss = trainer.final_loss()
+            check()
     except KeyboardInterrupt:
         checkpoint.save_state(out, trainer)
         raise
-    return checkpoint.save(out, trainer.model, recipe, trainer.final_loss())
+    return checkpoint.save(out, trainer.model, recipe, final_loss)
+
+
+@contextmanager
+def _interrupts_between_steps() -> Iterator[Callable[[], None]]:
+    """Hold Ctrl-C back until the yielded function is called: half a step could not be resumed."""
+    held: list[int] = []
+
+    def check() -> None:
+        if held:
+            raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield check  # only the main thread is interrupted, and only it may say how
+        return
+    before = signal.signal(signal.SIGINT, lambda number, frame: held.append(number))
+    try:
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -66,7 +66,10 @@ class Transformer(AttentionModel):
         heads: H, attention heads a layer.
         width: size of the residual stream, a multiple of `heads`.
         mlp_ratio: hidden units of the MLP, as a multiple of `width`; 0 for attention alone.
-        normalisation: "none", or "pre" for layer normalisation before attention, MLP and read-out.
+        normalisation: "pre", layer normalisation before attention, MLP and read-out, or "none". After the
+            same training (d = 3, T = 20) both come near the least squared regret, but "pre" has the
+            smaller CCE gap in weighted rock–paper–scissors (0.07 against 0.11 to 0.12): it answers
+            losses smaller than those of training more strongly.
         positions: "none" (causality and the first token tell the rounds apart), or "learned".
         horizon_input: log(T / horizon) times a learned vector is added to every token.
     """
