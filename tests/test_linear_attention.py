@@ -99,12 +99,13 @@ def test_any_score_bias_direction_that_softmax_is_blind_to_plays_the_same():
 
 
 @pytest.mark.parametrize("form", ["reduced", "full"])
-@pytest.mark.parametrize("horizon_input", [False, True])
-def test_round_by_round_is_the_forward_pass(form, horizon_input):
-    model, losses = model_of(form, horizon_input=horizon_input), losses_of(num_runs=5, horizon=9)
-    if horizon_input:
+@pytest.mark.parametrize("reference_horizon", [None, 5])
+def test_round_by_round_is_the_forward_pass(form, reference_horizon):
+    model = model_of(form, reference_horizon=reference_horizon)
+    losses = losses_of(num_runs=5, horizon=9)
+    if reference_horizon:
         with torch.no_grad():
-            model.horizon_exponent.fill_(-0.4)
+            model.horizon_factor.exponent.fill_(-0.4)
     model.reset(3, horizon=9, num_runs=5, rng=np.random.default_rng(0))
     for t in range(9):
         policy = model.act()
@@ -165,6 +166,6 @@ def test_what_it_cannot_play_is_said():
     with pytest.raises(ValueError, match="asked to play 4"):
         model.reset(4, horizon=5, num_runs=1, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="takes the horizon as an input"):
-        model_of(horizon_input=True).reset(3, horizon=None, num_runs=1, rng=np.random.default_rng(0))
+        model_of(reference_horizon=5).reset(3, horizon=None, num_runs=1, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match=r"form must be one of reduced, full, got 'fulll'"):
         LinearAttention(3, form="fulll")

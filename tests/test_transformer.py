@@ -21,8 +21,9 @@ def losses_of(num_runs=4, horizon=12, d=3, seed=0):
 
 
 VARIANTS = [
-    dict(),
+    dict(normalisation="none"),
     dict(normalisation="pre", positions="learned", layers=3),
+    dict(),
     dict(mlp_ratio=0, heads=1),
     dict(horizon_input=True, normalisation="pre"),
 ]
@@ -52,7 +53,7 @@ def test_policies_are_causal_and_on_the_simplex(settings):
 
 
 def test_one_head_one_layer_without_mlp_is_softmax_attention_written_out():
-    model = model_of(layers=1, heads=1, mlp_ratio=0, width=4).double()
+    model = model_of(layers=1, heads=1, mlp_ratio=0, width=4, normalisation="none").double()
     losses = losses_of(num_runs=1, horizon=5).double()
     block = model.blocks[0]
     tokens = torch.cat([model.first[None], losses[0, :4] @ model.embedding.weight.T + model.embedding.bias])

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Self
 import torch
 from torch import Tensor, nn
 
-from regret_envs.agents.attention.model import AttentionModel, horizon_factor, one_of, sums_before
+from regret_envs.agents.attention.model import AttentionModel, HorizonFactor, one_of, sums_before
 
 Form = Literal["reduced", "full"]
 Operator = Literal["softmax", "identity"]
@@ -39,8 +39,8 @@ class LinearAttention(AttentionModel):
             the training objective never sees it (the earlier work's model).
         domain: what "identity" projects onto: the "simplex", or the unit ℓ₂ "ball" (whose points are
             not mixed strategies: use `forward`, not `simulate`).
-        horizon_input: the logits are multiplied by T^exponent with a learned exponent (0 at
-            initialisation), so that one model serves every horizon.
+        reference_horizon: T_0, or None. The logits are multiplied by (T / T_0)^exponent with a learned
+            exponent, so that one model serves every horizon.
         init_scale: standard deviation of the random initial parameters.
     """
 
@@ -54,7 +54,7 @@ class LinearAttention(AttentionModel):
         form: Form = "reduced",
         operator: Operator = "softmax",
         domain: Domain = "simplex",
-        horizon_input: bool = False,
+        reference_horizon: int | None = None,
         init_scale: float = 0.1,
         generator: torch.Generator | None = None,
     ) -> None:
@@ -77,7 +77,7 @@ class LinearAttention(AttentionModel):
             # The score starts near 1, as in the reduced form: k_c·(Q 1 + q_c) ≈ 1.
             self.key_bias = nn.Parameter(parameter(d) + 1 / math.sqrt(d))
             self.query_bias = nn.Parameter(parameter(d) + 1 / math.sqrt(d))
-        self.horizon_exponent = nn.Parameter(torch.zeros(())) if horizon_input else None
+        self.horizon_factor = HorizonFactor(reference_horizon)
 
     @classmethod
     def from_step_size(cls, step_size: float, num_actions: int) -> Self:
@@ -120,12 +120,12 @@ class LinearAttention(AttentionModel):
 
     def forward(self, losses: Tensor) -> Tensor:
         """Policies of all rounds, (num_runs, horizon, num_actions) to the same shape."""
-        factor = horizon_factor(self, self.horizon_exponent, losses.shape[1])
+        factor = self.horizon_factor(losses.shape[1])
         return self._operate(sums_before(self._terms(losses)) * factor)
 
     def begin(self, num_runs: int, horizon: int | None) -> tuple[Tensor, Tensor | float]:
         """Zero logits, and the factor that the horizon gives them."""
-        factor = horizon_factor(self, self.horizon_exponent, horizon)
+        factor = self.horizon_factor(horizon)
         return self.value.new_zeros(num_runs, self.num_actions), factor
 
     def policy(self, state: tuple[Tensor, Tensor | float]) -> Tensor:

@@ -100,17 +100,29 @@ def sums_before(terms: Tensor) -> Tensor:
     return torch.cat([torch.zeros_like(terms[:, :1]), terms[:, :-1].cumsum(1)], 1)
 
 
-def horizon_factor(model: AttentionModel, exponent: Tensor | None, horizon: int | None) -> Tensor | float:
-    """T^exponent where the model takes the horizon as an input, else 1.
+class HorizonFactor(nn.Module):
+    """(T / T_0)^exponent, the exponent learned from 0 on; or 1 where the horizon is no input.
 
-    Raises:
-        ValueError: if it does and the horizon is unknown.
+    Args:
+        reference: T_0, within the horizons of training, or None.
     """
-    if exponent is None:
-        return 1.0
-    if horizon is None:
-        raise ValueError(f"{model!r} takes the horizon as an input, and it is unknown")
-    return torch.exp(exponent * math.log(horizon))
+
+    def __init__(self, reference: int | None) -> None:
+        super().__init__()
+        self.reference = reference
+        self.exponent = None if reference is None else nn.Parameter(torch.zeros(()))
+
+    def forward(self, horizon: int | None) -> Tensor | float:
+        """The factor at a horizon.
+
+        Raises:
+            ValueError: if the horizon is an input and unknown.
+        """
+        if self.reference is None or self.exponent is None:
+            return 1.0
+        if horizon is None:
+            raise ValueError("the model takes the horizon as an input, and it is unknown")
+        return torch.exp(self.exponent * math.log(horizon / self.reference))
 
 
 def one_of(name: str, value: str, known: Sequence[str]) -> None:

@@ -154,7 +154,11 @@ def default_recipe(model: str, *, settings: Mapping[str, Any] | None = None, **c
     if settings.get("domain") == "ball":
         fields.setdefault("objective", "ball-regret")
     if fields.get("min_horizon") is not None:
-        settings.setdefault("horizon_input", True)
+        if model == "transformer":
+            settings.setdefault("horizon_input", True)
+        else:
+            middle = math.sqrt(fields["min_horizon"] * fields.get("horizon", 20))
+            settings.setdefault("reference_horizon", round(middle))
     recipe = Recipe(model=model, settings=settings, **fields)
     recipe.check()
     if model == "transformer" and "estimator" not in fields and recipe.hindsight_applies():

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regret_envs.agents.attention.fixed_point import power_iteration, stationary_distribution
-from regret_envs.agents.attention.model import AttentionModel, horizon_factor, one_of, sums_before
+from regret_envs.agents.attention.model import AttentionModel, HorizonFactor, one_of, sums_before
 from regret_envs.worlds import FloatArray
 
 Form = Literal["full", "block"]
@@ -42,7 +42,7 @@ class SwapAttention(AttentionModel):
         fixed_point: the gradient of the fixed-point layer: "implicit", or "unrolled" through
             `num_iterations` of power iteration, which leaves its largest residual in `residual`.
         num_iterations: of power iteration.
-        horizon_input: as in `LinearAttention`.
+        reference_horizon: as in `LinearAttention`.
         init_scale: standard deviation of the random initial parameters.
 
     Attributes:
@@ -60,7 +60,7 @@ class SwapAttention(AttentionModel):
         logit_scale: float = 1.0,
         fixed_point: FixedPoint = "implicit",
         num_iterations: int = 200,
-        horizon_input: bool = False,
+        reference_horizon: int | None = None,
         init_scale: float = 0.1,
         generator: torch.Generator | None = None,
     ) -> None:
@@ -76,7 +76,7 @@ class SwapAttention(AttentionModel):
             return nn.Parameter(init_scale * torch.randn(shape, generator=generator))
 
         self.value, self.value_bias, self.score = parameter(d, d, seen), parameter(d, d), parameter(d, seen)
-        self.horizon_exponent = nn.Parameter(torch.zeros(())) if horizon_input else None
+        self.horizon_factor = HorizonFactor(reference_horizon)
 
     @classmethod
     def from_step_size(cls, step_size: float, num_actions: int, *, form: Form = "full") -> Self:
@@ -123,7 +123,7 @@ class SwapAttention(AttentionModel):
         Returns:
             p, the same shape; one pass over the rounds, no fixed point.
         """
-        factor = horizon_factor(self, self.horizon_exponent, blocks.shape[1])
+        factor = self.horizon_factor(blocks.shape[1])
         return torch.softmax(sums_before(self._terms(blocks)) * factor, -1)
 
     def forward(self, losses: Tensor) -> Tensor:
@@ -138,7 +138,7 @@ class SwapAttention(AttentionModel):
     def begin(self, num_runs: int, horizon: int | None) -> _State:
         """Zero logits, the uniform policy."""
         d = self.num_actions
-        factor = self.logit_scale * horizon_factor(self, self.horizon_exponent, horizon)
+        factor = self.logit_scale * self.horizon_factor(horizon)
         return _State(self.value.new_zeros(num_runs, d, d), factor, self.value.new_full((num_runs, d), 1 / d))
 
     def policy(self, state: _State) -> Tensor:

@@ -6,9 +6,11 @@ every option is measured by the step size that it trains to, and by what that is
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+import torch
 
 from regret_envs import simulate
 from regret_envs.agents import Agent, Hedge
@@ -28,6 +30,7 @@ from regret_envs.streams import Gaussian
 
 _ROOM = "training-options"
 _HORIZONS = (10, 20, 40, 80)
+_MIDDLE = 20  # of 5 … 80, on a log scale: the reference horizon of the models
 _EXPLORATION = 0.1
 
 _VARIANTS: dict[str, dict[str, Any]] = {
@@ -72,15 +75,16 @@ def _variants(options: Options) -> tuple[list[Check], list[str]]:
 
 
 def _horizon_free(options: Options) -> list[Check]:
-    """One model for T = 5 … 80: logits times T^exponent, which should be −1/2."""
+    """One model for T = 5 … 80: logits times (T/20)^exponent, which should be −1/2."""
     models = [
         _linear(options, "horizon-free", seed, horizon=_HORIZONS[-1], min_horizon=5, batch_size=512)
         for seed in one_layer_seeds(options)
     ]
-    exponents = [float(m.horizon_exponent.detach()) for m in models if m.horizon_exponent is not None]
+    with torch.no_grad():
+        exponents = [math.log10(float(m.horizon_factor(10 * _MIDDLE))) for m in models]
     checks = [Check.of(_ROOM, "horizon-free: exponent of T", exponents)]
     pairs = zip(models, exponents, strict=True)
-    steps = np.array([[m.step_size() * t**e for t in _HORIZONS] for m, e in pairs])
+    steps = np.array([[m.step_size() * (t / _MIDDLE) ** e for t in _HORIZONS] for m, e in pairs])
     stars = [float(k_star(ACTIONS, t)) for t in _HORIZONS]
     for i, t in enumerate(_HORIZONS):
         quantity = f"horizon-free: step size at T = {t} (k* = {stars[i]:.4f})"
