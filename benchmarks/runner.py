@@ -237,14 +237,8 @@ def _play(
         record = ()
     # What overflows or is not a number is caught, and named, by the checks of what comes out.
     with np.errstate(all="ignore"):
-<<<<<<< Updated upstream
         kept: tuple[Simulation, list[tuple[str, int, FloatArray]]] | None = state.load()
         simulation, measured = kept or (
-=======
-        simulation: Simulation
-        measured: Measured
-        simulation, measured = state.load() or (
->>>>>>> Stashed changes
             Simulation(
                 world,
                 agents,
