@@ -93,6 +93,8 @@ def test_listing_imports_no_plugin_and_a_broken_one_is_a_line(offer, tmp_path, m
             "an unknown distribution" in error and "Traceback" not in error and len(error.splitlines()) == 1
         )
     # With all agents it is left out, and the others are run.
+    few = {name: registry.AGENTS[name] for name in ("hedge", "ftl")}
+    monkeypatch.setattr(registry, "AGENTS", few)
     result = invoke("run", "--suite", "weighted_rps_t20", "--agents", "all")
     assert "thing is left out: agent 'thing', a plug-in of an unknown distribution" in result.stdout
     assert registry.make("hedge").__class__.__name__ == "Hedge"
