@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import math
+import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future
 from typing import Any, TypeVar
@@ -9,6 +13,7 @@ from typing import Any, TypeVar
 from regret_envs.benchmarks.executors import ExecutorError, same_code
 
 T = TypeVar("T")
+_ASK_SECONDS = 5.0
 
 
 class DaskPool:
@@ -38,6 +43,7 @@ class DaskPool:
             raise ExecutorError(
                 f"no Dask scheduler answers at {address}: {error}; start one with `dask scheduler`"
             ) from error
+        self._threads, self._asked = 0, -math.inf
         try:
             self._check(address, modules)
         except BaseException:
@@ -63,8 +69,13 @@ class DaskPool:
 
     @property
     def num_workers(self) -> int:
-        """Threads of all workers, which may come and go."""
-        return sum(self._client.nthreads().values())
+        """Threads of all workers, which may come and go; asked for every few seconds."""
+        if time.monotonic() - self._asked > _ASK_SECONDS:
+            self._asked = time.monotonic()
+            # Where the scheduler is gone `submit` says so.
+            with contextlib.suppress(OSError):
+                self._threads = sum(self._client.nthreads().values())
+        return self._threads
 
     def submit(self, function: Callable[..., T], /, *args: Any) -> Future[T]:
         """See `Pool`. The future here holds Dask's, so the workers forget a result once it is read."""
@@ -78,6 +89,8 @@ class DaskPool:
         Raises:
             ExecutorError: always.
         """
+        for name in ("distributed.client", "distributed.core", "tornado"):  # at length what is said here
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         raise ExecutorError("the connection to the Dask scheduler is lost; what was finished is saved")
 
     def explain(self, error: Exception) -> None:

@@ -12,7 +12,7 @@ import time
 import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 
 from regret_envs.benchmarks.executors import ExecutorError, Pool
 from regret_envs.benchmarks.results import Row
@@ -20,6 +20,7 @@ from regret_envs.benchmarks.runner import Cell, failed_row, measure
 
 CHUNK_SECONDS = 0.2
 CHUNK_CELLS = 500
+END_SECONDS = 30
 ATTEMPTS = 3
 """So many times a cell is given to a worker that dies of it, the last time alone."""
 
@@ -52,16 +53,18 @@ def run(cells: Sequence[Cell], pool: Pool, *, measure: Measure = measure) -> Ite
                 queue.give_back(chunk)
                 break
         done = wait(out, return_when=FIRST_COMPLETED).done
-        if any(isinstance(future.exception(), BrokenExecutor) for future in done):
-            done = wait(out).done  # all have ended: well before it broke, or with it
+        if any(map(_broke, done)):
+            # All end now: well before it broke, or with it. What does not end is lost too.
+            wait(out, timeout=END_SECONDS)
+            done = set(out)
         lost: list[list[Cell]] = []
         given_up: list[list[Row]] = []
-        broken: BrokenExecutor | None = None
+        broken: Exception | None = None
         for future in done:
             chunk = out.pop(future)
             try:
-                finished = future.result()
-            except BrokenExecutor as error:
+                finished = future.result(timeout=0)
+            except (BrokenExecutor, CancelledError, TimeoutError) as error:
                 lost.append(chunk)
                 broken = error
             except Exception as error:
@@ -75,6 +78,11 @@ def run(cells: Sequence[Cell], pool: Pool, *, measure: Measure = measure) -> Ite
             given_up += queue.lost(lost, broken, certain=sum(map(len, lost)) == 1)
         if given_up:
             yield given_up
+
+
+def _broke(future: Future[Finished]) -> bool:
+    """Whether the workers were gone before it ended; a cluster that is lost cancels what is out."""
+    return future.cancelled() or isinstance(future.exception(), BrokenExecutor)
 
 
 class Finished:

@@ -112,6 +112,7 @@ def workers(kind):
             subprocess.Popen(args, stdout=log, stderr=log, start_new_session=True)
             for args in ([*scheduler, "--no-dashboard"], worker)
         ]
+        Path("scheduler.pid").write_text(str(started[0].pid))
         try:
             wait_until(lambda: Path("dask.log").read_text().count("Starting established connection") >= 2)
             yield f"dask://127.0.0.1:{port}"
@@ -204,6 +205,18 @@ def test_a_module_that_dask_cannot_unpickle_is_named(folder, monkeypatch):
         with pytest.raises(ExecutorError, match="Dask workers lack the module 'mine': install it"):
             pool.explain(error.value)
         pool.close()
+
+
+def test_a_scheduler_that_is_killed(folder):
+    pytest.importorskip("distributed")
+    with workers("dask") as where:
+        process = start(where)
+        wait_until(lambda: FILE.exists() and FILE.stat().st_size and saved() >= 30, process)
+        os.kill(int(Path("scheduler.pid").read_text()), signal.SIGKILL)
+        _, err = process.communicate(timeout=200)
+    assert process.returncode == 1 and "Traceback" not in err, err
+    assert "connection to the Dask scheduler is lost" in err and "saved; run again to go on" in err
+    assert saved() >= 30
 
 
 def test_dask_forgets_what_was_read(folder):

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from regret_envs.benchmarks import driver, runner
-from regret_envs.benchmarks.executors import ExecutorError, LocalPool, connect
+from regret_envs.benchmarks.executors import ExecutorError, LocalPool, connect, same_code
 from regret_envs.benchmarks.tasks import TASKS
 
 RPS = TASKS["weighted_rps_t20"]
@@ -211,6 +211,48 @@ def test_what_names_workers():
     for where in ("local:0", "pool", "dask://host", "ray://", "dask://h:1/x"):
         with pytest.raises(ExecutorError, match="unknown executor"):
             connect(where)
+
+
+def test_a_cluster_that_is_lost_is_an_error_after_what_it_finished():
+    class Pool(InlinePool):
+        def submit(self, function, *args):
+            if len(self.sizes) < 3:
+                return super().submit(function, *args)
+            self.sizes.append(0)
+            future = Future()
+            future.cancel()
+            future.set_running_or_notify_cancel()
+            return future
+
+        def restart(self):
+            raise ExecutorError("the cluster is gone")
+
+    rows = []
+    with pytest.raises(ExecutorError, match="the cluster is gone"):
+        for finished in driver.run(cells(10), Pool(), measure=row_of):
+            rows += finished
+    assert len(rows) == 3
+
+
+@pytest.mark.parametrize(
+    ("where", "module"), [("dask://h:1", "distributed"), ("ray:2", "ray"), ("ray://h:1", "ray")]
+)
+def test_an_extra_that_is_missing(monkeypatch, where, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    extra = where.partition(":")[0]
+    with pytest.raises(ExecutorError, match=rf'not installed: pip install "regret-envs\[{extra}\]"'):
+        connect(where)
+
+
+def test_workers_must_have_the_same_code():
+    (cell,) = cells(1)
+    mine = msgspec.structs.replace(cell, agent=f"{__name__}:Agent")
+    needed = runner.needed_modules([cell, mine])
+    assert set(needed) == {"regret_envs", __name__}
+    assert same_code(needed) is None
+    assert "has another 'regret_envs'" in same_code({**needed, "regret_envs": "0.0"})
+    assert f"has another '{__name__}'" in same_code({**needed, __name__: "0"})
+    assert "lacks the module 'no_such_module': install it there" in same_code({"no_such_module": "0"})
 
 
 def test_libraries_that_are_imported_once_for_all_workers(monkeypatch):
