@@ -6,6 +6,7 @@ together, numbered, so that a cell that a killed process left half written is kn
 
 from __future__ import annotations
 
+import errno
 import getpass
 import os
 import socket
@@ -234,7 +235,9 @@ class Writer:
     def _lock(self) -> None:
         try:
             _lock_file(self._file)
-        except OSError:
+        except OSError as error:
+            if error.errno in (errno.ENOLCK, errno.ENOTSUP):
+                return  # a network folder that knows no locks
             try:
                 holder = str(msgspec.json.decode(self._holder.read_bytes(), type=Holder))
             except (OSError, msgspec.MsgspecError):
@@ -244,9 +247,11 @@ class Writer:
                 "with --results"
             ) from None
         now = datetime.now().astimezone().isoformat(" ", "seconds")
-        self._holder.write_bytes(
-            msgspec.json.encode(Holder(os.getpid(), socket.gethostname(), getpass.getuser(), now))
-        )
+        try:
+            user = getpass.getuser()
+        except Exception:  # a number without a name, as in some containers
+            user = "?"
+        self._holder.write_bytes(msgspec.json.encode(Holder(os.getpid(), socket.gethostname(), user, now)))
 
     def __enter__(self) -> Writer:
         return self

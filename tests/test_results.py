@@ -1,3 +1,4 @@
+import errno
 import os
 import subprocess
 import sys
@@ -5,6 +6,7 @@ import sys
 import msgspec
 import pytest
 
+from regret_envs.benchmarks import results
 from regret_envs.benchmarks.results import FORMAT_VERSION, ResultsError, Row, Writer, complete_cells, read
 
 
@@ -223,3 +225,18 @@ def test_a_read_only_folder(path):
     with pytest.raises(PermissionError, match=path.name):
         Writer(path)
     path.parent.chmod(0o700)
+
+
+def test_a_folder_without_locks_and_a_user_without_a_name(path, monkeypatch):
+    def no_locks(file):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    def no_name():
+        raise KeyError("uid not found")
+
+    monkeypatch.setattr(results.getpass, "getuser", no_name)
+    with Writer(path), pytest.raises(ResultsError, match=r"process \d+ of \? on"):
+        Writer(path)
+    monkeypatch.setattr(results, "_lock_file", no_locks)
+    write(path, row())
+    assert read(path).rows == [row()]
