@@ -67,7 +67,8 @@ def simulate(
             equilibrium is uniform). 0: no such round.
         feedback: what lies between the world and every agent, one layer or several in series; none:
             full information.
-        rounds: rounds at which the play so far is kept, for anytime curves (`Play.at`).
+        rounds: rounds at which the play so far is kept, for anytime curves (`Play.at`): d² numbers a
+            player and run each. Where that is much, measure between `Simulation.advance` and the next.
         record: "policies", "losses" or both: kept whole, in memory proportional to the horizon.
         outcomes: whether the game's own outcomes (`Game.outcome_names`: potential, revenue, …) are
             averaged over the rounds, which takes time in every round.
