@@ -36,7 +36,6 @@ from regret_envs.benchmarks.train_command import train
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from regret_envs.benchmarks.results import Row
     from regret_envs.benchmarks.tables import Table
     from regret_envs.benchmarks.task import Task
     from regret_envs.worlds import World
@@ -177,7 +176,7 @@ def run(
     if failed:
         say(f"{len(failed)} of {len(cells)} cells failed; their tracebacks are in {results}:")
         for row in failed:
-            say(f"  {row.agent} on {row.task}: {_reason(row)}")
+            say(f"  {row.agent} on {row.task}: {row.reason}")
         context.exit(1)
 
 
@@ -190,12 +189,6 @@ def _file_tasks(paths: Iterable[Path]) -> tuple[list[Task], list[str]]:
     except (ImportError, OSError, ValueError) as error:
         raise Usage(str(error)) from None
     return list(tasks), list(notes)
-
-
-def _reason(row: Row) -> str:
-    """The error of a traceback without what leads to it and without its notes."""
-    lines = (row.message or "").rstrip().split("\n")
-    return next((line for line in reversed(lines) if ": " in line and not line.startswith(" ")), lines[-1])
 
 
 for _command in (leaderboard, status, compare, export, tournament, plot, report, check):

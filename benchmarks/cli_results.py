@@ -63,6 +63,7 @@ def show_leaderboard(
     by: str | None = None,
     columns: Sequence[str] = (),
 ) -> None:
+    """Print the leaderboard of rows; arguments as in `leaderboard`, and what to show of it."""
     import msgspec
 
     from regret_envs.benchmarks import tables

@@ -187,7 +187,7 @@ class _Page:
         table = Table("Versions, seeds and machine", ["what", "value"], list(map(list, facts.items())))
         notes = "".join(f"<li>{escape(note)}</li>" for note in self._board.notes)
         notes = f"<h3>Left out</h3><ul>{notes}</ul>" if notes else ""
-        rows = [[c.agent, c.task, str(c.seed), str(c.block), _last_line(c.message)] for c in failed]
+        rows = [[c.agent, c.task, str(c.seed), str(c.block), c.reason] for c in failed]
         columns = ["agent", "task", "seed", "block", "why"]
         failures = self._table(Table("Failures", columns, rows)) if rows else "<p>No cell failed.</p>"
         return self._table(table) + notes + failures
@@ -261,11 +261,6 @@ def _version(package: str) -> str:
         return f"{package} {version(package)}"
     except PackageNotFoundError:
         return f"{package} –"
-
-
-def _last_line(message: str | None) -> str:
-    lines = (message or "").rstrip().split("\n")
-    return next((x for x in reversed(lines) if ": " in x and not x.startswith(" ")), lines[-1])
 
 
 _STYLE = """

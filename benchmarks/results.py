@@ -83,6 +83,12 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
     message: str | None = None
     code_version: str
 
+    @property
+    def reason(self) -> str:
+        """The message; of a traceback the error, without what leads to it and without its notes."""
+        lines = (self.message or "").rstrip().split("\n")
+        return next((x for x in reversed(lines) if ": " in x and not x.startswith(" ")), lines[-1])
+
 
 Cells = Mapping[str, Sequence[Row]]
 

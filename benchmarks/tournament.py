@@ -198,14 +198,10 @@ def tournament(rows: Iterable[Row], task: str, agents: Sequence[str] | None = No
         played = [c for a in taking for p in ((worst, a), (a, worst)) for c in pairs.get(p, [])]
         taking.remove(worst)
         bad_rows = [c[0] for c in played if c[0].status != "ok"]
-        why = f"{bad_rows[0].status}: {_last(bad_rows[0].message)}" if bad_rows else "has not played everyone"
+        why = f"{bad_rows[0].status}: {bad_rows[0].reason}" if bad_rows else "has not played everyone"
         notes.append(f"{worst} is left out: {why}")
     pairings = [_pairing(x, y, pairs[x, y]) for x in taking for y in taking]
     return Tournament(task, taking, pairings, _standings(taking, pairings), notes)
-
-
-def _last(message: str | None) -> str:
-    return next((x for x in reversed((message or "").split("\n")) if ": " in x), message or "")
 
 
 def _went_well(cells: Sequence[list[Row]]) -> bool:
