@@ -145,8 +145,8 @@ def test_a_shipped_agent_plays_what_it_was_trained_for_and_nothing_else(name):
     for problem in ((3, 21), (4, 20), (3, None)):
         reason = agent.unsupported(problem[0], horizon=problem[1])
         assert reason == f"{name} was trained for 3 actions and a horizon of 20"
-    regret = simulate(Gaussian(3), agent, horizon=20, num_runs=2000, seed=1).regret()
-    assert (regret**2).mean() < 16.5  # uniform play has 18.9, k* 14.8
+    regret = simulate(Gaussian(3), agent, horizon=20, num_runs=500, seed=1).regret()
+    assert (regret**2).mean() < 17  # uniform play has 18.9, k* 14.8
 
 
 def test_the_theoretical_agents_play_as_the_classical_ones_where_nothing_was_trained():

@@ -22,6 +22,11 @@ def tiny(model="linear-attention", **changes):
     return default_recipe(model, **{**TINY, **changes})
 
 
+@pytest.fixture(autouse=True)
+def quick_evaluation(monkeypatch):
+    monkeypatch.setattr(training, "_EVALUATION_BATCHES", 1)
+
+
 EVERY = [
     tiny(),
     tiny(settings={"form": "full"}, estimator="hindsight"),
