@@ -108,7 +108,31 @@ def read_rows(results: Path) -> list[Row]:
         say(f"{results} ends in an unfinished line, from a run that was killed: it is left out")
     if not contents.rows:
         raise click.ClickException(f"there are no results in {results}: regret-envs run makes some")
+    for agent in _changed_agents(contents.rows):
+        say(f"{agent} has been edited since its last results were made: run it again")
     return contents.rows
+
+
+def _changed_agents(rows: list[Row]) -> list[str]:
+    """Custom agents whose source is not the one that their last results came from."""
+    from regret_envs.agents import registry
+    from regret_envs.benchmarks import runner
+    from regret_envs.benchmarks.suites import SuiteError, find_tasks
+
+    sys.path.insert(0, os.getcwd())
+    last = {
+        (row.agent, row.task): row.identity for row in rows if row.opponent is None and row.status == "ok"
+    }
+    changed: dict[str, None] = {}
+    for (agent, task), identity in last.items():
+        try:
+            if registry.source_hash(agent) is not None:
+                cell = runner.plan(task, find_tasks(task), [agent], runs=1, seed=0)[0]
+                if cell.identity != identity:
+                    changed[agent] = None
+        except (ImportError, ValueError, SuiteError):
+            continue  # the source or the task is not here, so nothing can be said
+    return list(changed)
 
 
 def states_folder(results: Path) -> Path:

@@ -120,6 +120,18 @@ def compare(
     tables.print_as(format_, found, [tables.compare_table(found, agents[0], agents[1])])
 
 
+def _is_here(agent: str) -> bool:
+    """Whether the agent can be made; if not, say so."""
+    from regret_envs.agents import registry
+
+    try:
+        registry.source_hash(agent)
+    except (ImportError, ValueError) as error:
+        say(f"what is missing of {agent} is not known: {error}")
+        return False
+    return True
+
+
 @click.command()
 @click.option("--suite", help="Suites or tasks, comma-separated.  [default: what the file was made for]")
 @click.option("--agents", help="Agent specs, comma-separated.  [default: those in the file]")
@@ -148,7 +160,8 @@ def status(suite: str | None, agents: str | None, runs: int | None, seed: int | 
             except Usage as error:  # made from files that are not known by name, or gone
                 say(f"what is missing of {a.suite!r} is not known: {error.message}")
                 continue
-            planned = runner.plan(a.suite, tasks, given or a.agents, runs=runs or a.runs, seed=a.seed)
+            here = given or [agent for agent in a.agents if _is_here(agent)]
+            planned = runner.plan(a.suite, tasks, here, runs=runs or a.runs, seed=a.seed)
             # Tasks of a fixed number of runs have one seed, whatever was asked.
             cells.update({cell.key: cell for cell in planned})
     if not cells:

@@ -51,6 +51,11 @@ def find_tasks(names: str) -> list[Task]:
     """
     chosen: dict[str, Task] = {}
     for name in (name.strip() for name in names.split(",")):
+        if Path(name).suffix in (".csv", ".npy", ".npz", ".parquet"):
+            raise SuiteError(
+                f"{name} holds losses: describe a task in a suite file, my.toml, with world = "
+                f'"streams.recorded" and settings = {{ source = "{name}" }}, and give --suite my.toml'
+            )
         tasks = read_suite(name) if name.endswith(".toml") else _named(name)
         for task in tasks:
             if chosen.setdefault(task.id, task) != task:
@@ -99,7 +104,7 @@ def check_task(task: Task, where: str) -> None:
             lookup("metric", metric, METRICS)
         make_feedback(task)
         make_world(task)
-    except (ValueError, TypeError, ImportError, AttributeError) as error:
+    except (ValueError, TypeError, ImportError, AttributeError, OSError) as error:
         raise SuiteError(f"{where}, task {task.id!r}: {error}") from error
 
 

@@ -1,5 +1,6 @@
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -206,7 +207,9 @@ def test_an_edited_agent_is_run_again(folder):
     call(*args)
     cells = complete_cells(read(FILE).rows)
     before = means()
+    assert call("leaderboard")[1] == ""
     (folder / "mypkg" / "mine.py").write_text(AGENT + "\n# another comment\n")
+    assert "mypkg.mine:Mine has been edited since its last results were made" in call("leaderboard")[1]
     out, _ = call(*args)
     assert len(complete_cells(read(FILE).rows)) == len(cells) + 1 and means() == before
     assert "mypkg.mine:Mine: 1 cells from before a change are left out" in out
@@ -214,6 +217,14 @@ def test_an_edited_agent_is_run_again(folder):
     call(*args)
     after = means()
     assert after["hedge"] == before["hedge"] and after["mypkg.mine:Mine"] != before["mypkg.mine:Mine"]
+
+
+def test_results_of_an_agent_that_is_not_here_are_read(folder):
+    call("run", "--suite", "biased_gaussian_d3_t20", "--agents", "mypkg.mine:Mine,hedge")
+    shutil.rmtree(folder / "mypkg")
+    out, err = call("status")
+    assert "what is missing of mypkg.mine:Mine is not known: module 'mypkg" in err and "hedge" in out
+    assert "mypkg.mine:Mine" in call("leaderboard")[0]
 
 
 def test_a_failing_agent_does_not_stop_the_others_and_is_tried_again(folder):

@@ -262,3 +262,10 @@ def _play(environment, *, seed=None, rounds=10**9):
         actions = {agent: environment.action_space(agent).sample() for agent in environment.agents}
         steps.append(environment.step(actions))
     return steps
+
+
+def test_opponents_must_say_who_sits_where():
+    with pytest.raises(TypeError, match=r'as in \{"player_1": "hedge"\}, got \'hedge\''):
+        repeated_game_v0.parallel_env(game="jordan", opponents="hedge")
+    with pytest.raises(ValueError, match="unknown player '1': known: player_0, player_1, player_2"):
+        repeated_game_v0.parallel_env(game="jordan", opponents={1: "hedge"})

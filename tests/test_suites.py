@@ -108,3 +108,16 @@ def test_what_is_wrong_is_named(suite, old, new, says):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(SuiteError, match=r"no\.toml cannot be read: No such file"):
         read_suite(tmp_path / "no.toml")
+
+
+def test_a_file_of_losses_is_no_suite_but_a_suite_file_may_play_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SuiteError, match="describe a task in a suite file"):
+        find_tasks("mine.csv")
+    task = '[[task]]\nid = "mine"\nworld = "streams.recorded"\nsettings = {source = "mine.csv"}\n'
+    task += 'horizon = 2\nmetrics = ["external_regret"]\nloss_scale = 1.0\nsummary = "my losses"\n'
+    (tmp_path / "my.toml").write_text(task)
+    with pytest.raises(SuiteError, match=r"my\.toml, task 'mine': .*mine\.csv"):
+        find_tasks("my.toml")
+    (tmp_path / "mine.csv").write_text("a,b\n0,1\n1,0\n")
+    assert find_tasks("my.toml")[0].id == "mine"

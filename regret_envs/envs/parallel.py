@@ -59,6 +59,7 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
     Raises:
         UnknownNameError: for an unknown mode, feedback, opponent or seat; lists the near ones.
         ValueError: if a number is out of range, or both `horizon` and `max_cycles` are given.
+        TypeError: if `opponents` is no mapping.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's own form
@@ -85,6 +86,10 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
             raise ValueError("horizon and max_cycles are the same number: give one of them")
         given = horizon if max_cycles is None else max_cycles
         self.max_cycles = at_least("horizon", DEFAULT_HORIZON if given is None else given, 1)
+        if opponents is not None and not isinstance(opponents, Mapping):
+            raise TypeError(
+                f'opponents must say who sits where, as in {{"player_1": "hedge"}}, got {opponents!r}'
+            )
         names = [f"player_{seat}" for seat in range(at_least("num_agents", num_agents, 1))]
         seats = {seat_name: seat for seat, seat_name in enumerate(names)}
         self._rounds = Rounds(
@@ -93,7 +98,7 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
             action_mode=action_mode,
             logit_scale=logit_scale,
             feedback=feedback,
-            opponents={lookup("player", n, seats): agent for n, agent in (opponents or {}).items()},
+            opponents={lookup("player", str(n), seats): agent for n, agent in (opponents or {}).items()},
         )
         self.possible_agents = [names[player] for player in self._rounds.players]
         self.agents: list[str] = []
