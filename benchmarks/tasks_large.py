@@ -116,10 +116,10 @@ MANY_PLAYERS = (
 
 MANY_ACTIONS = (
     Task(
-        id="rademacher_d1000_t300",
+        id="rademacher_d1000_t200",
         world="streams.rademacher",
         settings={"num_actions": 1000},
-        horizon=300,
+        horizon=200,
         metrics=("swap_regret", "external_regret"),
         loss_scale=2.0,
         num_runs=1,
@@ -136,14 +136,14 @@ MANY_ACTIONS = (
         summary="means that walk at random, 300 actions",
     ),
     Task(
-        id="bernoulli_d1000_t300",
+        id="bernoulli_d500_t300",
         world="streams.bernoulli",
-        settings={"num_actions": 1000, "gap": 0.2},
+        settings={"num_actions": 500, "gap": 0.2},
         horizon=300,
         metrics=STREAM_METRICS,
         loss_scale=1.0,
         num_runs=1,
-        summary="one of 1,000 actions errs less",
+        summary="one of 500 actions errs less",
     ),
     Task(
         id="random_game_d1000_t100",
