@@ -82,8 +82,8 @@ def run(options: Options) -> Report:
         DEEP_NOTE,
         "Play starts from each agent's first policy; losses are expected; standard errors are over seeds.",
         "The objective's minimiser over all policies (HindsightForecaster) has a CCE gap of 0.1000: smaller "
-        "gaps of deep models are not what the objective asks for, but how they answer losses smaller and more "
-        "correlated than those of training.",
+        "gaps of deep models are not what the objective asks for, but how they answer losses smaller and "
+        "more correlated than those of training.",
     ]
     return Report(checks, notes)
 
