@@ -1,9 +1,7 @@
 """Agents by name: the built-in ones as data, and specs that name any agent with its settings.
 
-A spec is a name or a `"module:Class"` target (or `"module:function"`, where it makes an agent), with
-settings in brackets where they differ from the defaults:
-A spec is a name, a `"module:Class"` target or `checkpoint:` and a folder, with settings in brackets
-where they differ from the defaults:
+A spec is a name, a `"module:Class"` target (or `"module:function"`, where it makes an agent) or
+`checkpoint:` and a folder, with settings in brackets where they differ from the defaults:
 
     hedge
     hedge[step_size=0.7]

@@ -63,7 +63,7 @@ def main() -> None:
 _KINDS = ("suites", "tasks", "agents", "environments")
 
 
-@main.command("list")
+@main.command("list", short_help="Suites, tasks, agents and environments.")
 @click.argument("kind", type=click.Choice(_KINDS), required=False)
 def list_(kind: str | None) -> None:
     """Suites, tasks, agents and environments, each with a line."""
@@ -128,7 +128,7 @@ def _environments() -> Table:
     return Table("Environments", ["environment", "what it is"], rows)
 
 
-@main.command()
+@main.command(short_help="Run a suite and show its leaderboard.")
 @click.option("--suite", default="core", show_default=True, help="Suites or tasks, comma-separated.")
 @click.option(
     "--game",

@@ -19,7 +19,7 @@ from regret_envs.benchmarks.cli_common import (
 from regret_envs.benchmarks.cli_results import FORMATS
 
 
-@click.command()
+@click.command(short_help="Everyone against everyone, in both seats.")
 @click.option("--game", required=True, help="A game of two players, as `list environments` names it.")
 @click.option("--agents", default="all", show_default=True, help="Agent specs, or all, comma-separated.")
 @click.option("--horizon", type=click.IntRange(min=1), default=1000, show_default=True, help="Rounds.")
@@ -59,7 +59,7 @@ def tournament(
     tables.print_as(format_, found, tables.tournament_tables(found, pairings=pairings))
 
 
-@click.command()
+@click.command(short_help="See whether an agent does what it must.")
 @click.argument("agent")
 @click.pass_context
 def check(context: click.Context, agent: str) -> None:

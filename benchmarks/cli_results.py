@@ -26,7 +26,7 @@ T = TypeVar("T")
 FORMATS = ("table", "json", "csv", "md")
 
 
-@click.command()
+@click.command(short_help="What the results come to.")
 @click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
 @click.option("--metric", help="What ranks the agents.  [default: each task's first]")
 @click.option("--by", type=click.Choice(["task", "score"]), help="Tables a task alone, or scores alone.")
@@ -83,7 +83,7 @@ def show_leaderboard(
         tables.print_as(format_, board, tables.leaderboard_tables(board, columns))
 
 
-@click.command()
+@click.command(short_help="Two agents on the runs that both played.")
 @click.argument("first")
 @click.argument("second")
 @click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
@@ -170,7 +170,7 @@ def status(suite: str | None, agents: str | None, runs: int | None, seed: int | 
     tables.show([tables.progress_table("task", by_task), tables.progress_table("agent", by_agent)])
 
 
-@click.command()
+@click.command(short_help="The results as a Parquet file.")
 @click.option(
     "--parquet", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The file to write."
 )
@@ -190,7 +190,7 @@ def export(parquet: Path, results: Path) -> None:
     say(f"{lines} lines in {parquet}")
 
 
-@click.command()
+@click.command(short_help="Tables and curves in one HTML file.")
 @click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
 @click.option("--title", default="regret-envs", show_default=True, help="The heading.")
 @click.option(
@@ -215,7 +215,7 @@ def report(suite: str | None, title: str, out: Path, results: Path) -> None:
     say(f"{len(text.encode()) / 1e3:.0f} kB in {out}")
 
 
-@click.command()
+@click.command(short_help="Curves of tasks, heat maps of tournaments.")
 @click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
 @click.option("--metric", help="What is drawn.  [default: each task's first]")
 @click.option("--agents", help="Agent specs, comma-separated.  [default: the best]")

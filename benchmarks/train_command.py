@@ -67,7 +67,7 @@ _objective = click.option(
 )
 
 
-@click.group()
+@click.group(short_help="Train a model and write a checkpoint.")
 def train() -> None:
     """Train attention with regret loss and write a checkpoint; or recognise a regular language.
 

@@ -59,7 +59,7 @@ class _Names(click.Command):
             formatter.write_dl([*((n, room.summary) for n, room in ROOMS.items()), ("all", every)])
 
 
-@click.command(cls=_Names)
+@click.command(cls=_Names, short_help="Published results beside ours.")
 @click.argument("name")
 @click.option(
     "--out",
