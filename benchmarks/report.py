@@ -28,7 +28,9 @@ MOST_BYTES = 1_000_000
 
 
 def report(rows: Iterable[Row], *, tasks: Sequence[str] | None = None, title: str = "regret-envs") -> str:
-    """The HTML of a report on the rows, below a million bytes: with fewer agents a figure if need be.
+    """The HTML of a report on the rows.
+
+    It stays below a million bytes, with fewer agents a figure if need be, unless the tables alone take more.
 
     Args:
         rows: result rows.
