@@ -30,14 +30,19 @@ class Room:
 
 _HERE = "regret_envs.benchmarks.reproduce"
 
+
+def _attention(module: str, summary: str, in_all: bool = True) -> Room:
+    return Room(f"{_HERE}.{module}:run", summary, in_all, requires="torch,plot")
+
+
 ROOMS: dict[str, Room] = {
-    "fig1": Room(f"{_HERE}.fig1:run", "k*(d, T): scaling, uniqueness, stationarity", in_all=True),
-    "fig2": Room(f"{_HERE}.fig2:run", "One layer against FTRL; R_t/t of deeper Transformers", in_all=True),
-    "fig4": Room(f"{_HERE}.fig4:run", "CCE and CE gaps in weighted rock–paper–scissors", in_all=True),
-    "table1": Room(f"{_HERE}.table1:run", "Identity operator: FTRL with the ℓ₂ regulariser", in_all=True),
-    "long-run": Room(f"{_HERE}.long_run:run", "Gaps up to 10,000 rounds", in_all=True),
-    "training-options": Room(
-        f"{_HERE}.training_options:run", "What other ways to train linear attention come to"
+    "fig1": _attention("fig1", "k*(d, T): scaling, uniqueness, stationarity"),
+    "fig2": _attention("fig2", "One layer against FTRL; R_t/t of deeper Transformers"),
+    "fig4": _attention("fig4", "CCE and CE gaps in weighted rock–paper–scissors"),
+    "table1": _attention("table1", "Identity operator: FTRL with the ℓ₂ regulariser"),
+    "long-run": _attention("long_run", "Gaps up to 10,000 rounds"),
+    "training-options": _attention(
+        "training_options", "What other ways to train linear attention come to", in_all=False
     ),
     "regular-languages": Room(
         f"{_HERE}.regular_languages:run", "A one-layer Transformer learns even pairs and parity"
@@ -69,7 +74,11 @@ class _Names(click.Command):
     help="Folder for pictures, curves and checks.csv.",
 )
 @click.option("--quick", is_flag=True, help="Shipped checkpoints and few seeds.")
-@click.option("--retrain", is_flag=True, help="Train everything again, the deep models too.")
+@click.option(
+    "--retrain",
+    is_flag=True,
+    help="Train everything again, but for what the same recipe made in --out before.",
+)
 def reproduce(name: str, out: Path, quick: bool, retrain: bool) -> None:
     """Recompute a published result and show it beside the published numbers."""
     from regret_envs.benchmarks.reproduce.checks import Check, Options, show_report, write_checks
@@ -93,7 +102,7 @@ def reproduce(name: str, out: Path, quick: bool, retrain: bool) -> None:
             if room.requires is None:
                 raise
             raise click.ClickException(
-                f'{error.name} is not installed: pip install "regret-envs[{room.requires}]"'
+                f'{(error.name or "").partition(".")[0]} is not installed: pip install "regret-envs[{room.requires}]"'
             ) from error
         report = run(options)
         checks += report.checks

@@ -1,22 +1,17 @@
-"""Figures without a display."""
+"""Figures without a display. Imports matplotlib, so that its lack is told before anything is computed."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 
 def panels(count: int) -> tuple[Figure, list[Axes]]:
     """A figure of `count` panels side by side."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(5 * count, 3.8), layout="constrained")
     return figure, list(np.ravel(figure.subplots(1, count)))
 
