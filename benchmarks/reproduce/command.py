@@ -101,8 +101,9 @@ def reproduce(name: str, out: Path, quick: bool, retrain: bool) -> None:
         except ModuleNotFoundError as error:
             if room.requires is None:
                 raise
+            missing = (error.name or "").partition(".")[0]
             raise click.ClickException(
-                f'{(error.name or "").partition(".")[0]} is not installed: pip install "regret-envs[{room.requires}]"'
+                f'{missing} is not installed: pip install "regret-envs[{room.requires}]"'
             ) from error
         report = run(options)
         checks += report.checks
