@@ -43,6 +43,9 @@ class Agent(ABC):
     takes: Takes = "any"
     shares_bound: ClassVar[bool] = False
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     @abstractmethod
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator

@@ -208,7 +208,7 @@ def _pickles(make: Make, problem: Problem) -> None:
 
 def _shows_its_settings(make: Make, problem: Problem) -> None:
     """shows its settings in repr()."""
-    if type(make()).__repr__ is object.__repr__:
+    if type(make()).__repr__ in (object.__repr__, Agent.__repr__):
         raise _Found(
             f"repr() is {make()!r}",
             "decorate the class with @dataclass(eq=False), settings as fields: errors name the agent so",

@@ -343,7 +343,10 @@ def _play_block(episode: Episode, seats: Sequence[Seat], t: int, count: int) -> 
         # The cause may be an earlier policy of this block that is not checked yet.
         for seat in seats:
             seat.check(t, k)
-        error.add_note(f"raised in round {t + k + 1}")
+        players = ", ".join(repr(seat.agent) for seat in seats)
+        error.add_note(f"raised in round {t + k + 1} of play by {players}")
+        if "read-only" in str(error):
+            error.add_note("the losses that an agent is shown are read-only: change a copy of them")
         raise
     for seat in seats:
         seat.check(t, count)

@@ -120,7 +120,7 @@ class Nothing(Uniform):
         (Mixes, "advice", "alone and among", "otherwise alone", "row r"),
         (Counts, "advice", "asked twice", "second call of act()", "in observe()"),
         (Lambda, "advice", "pickled", "lambda", "keep no lambdas"),
-        (Nameless, "advice", "repr", "object at", "@dataclass(eq=False)"),
+        (Nameless, "advice", "repr", "Nameless()", "@dataclass(eq=False)"),
         (Raises, "fails", "for any number", "with 7 actions, horizon 6: KeyError: 'seven' (", "see the line"),
         (Nothing, "fails", "some problem", "not today", "unsupported()"),
     ],

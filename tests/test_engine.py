@@ -223,7 +223,7 @@ def test_an_exception_carries_its_round_and_an_earlier_bad_policy_comes_first():
 
     with pytest.raises(RuntimeError, match="my own fault") as error:
         simulate(streams.Gaussian(3), Faulty(fail, 300), horizon=400)
-    assert error.value.__notes__ == ["raised in round 300"]
+    assert error.value.__notes__ == ["raised in round 300 of play by Faulty()"]
 
     class Fragile(Faulty):
         def observe(self, losses):
@@ -232,6 +232,21 @@ def test_an_exception_carries_its_round_and_an_earlier_bad_policy_comes_first():
 
     with pytest.raises(PolicyError, match="round 2"):
         simulate(streams.Gaussian(3), Fragile(lambda p: p * 2, 2), horizon=20)
+
+
+def test_changing_read_only_losses_says_what_to_do():
+    class Changes(Faulty):
+        def observe(self, losses):
+            losses -= losses.min()
+
+        __repr__ = Agent.__repr__
+
+    with pytest.raises(ValueError, match="read-only") as error:
+        simulate(streams.Gaussian(3), Changes(lambda p: p, 5), horizon=20)
+    assert error.value.__notes__ == [
+        "raised in round 1 of play by Changes()",
+        "the losses that an agent is shown are read-only: change a copy of them",
+    ]
 
 
 def test_losses_that_are_not_finite_are_the_worlds_fault():
