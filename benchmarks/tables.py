@@ -150,7 +150,8 @@ def leaderboard_tables(board: Leaderboard, columns: Sequence[str] = ()) -> list[
     """
     shown = [c for c in columns if c in SCORE_COLUMNS] or _DEFAULT_COLUMNS
     metrics = [c for c in columns if c not in SCORE_COLUMNS]
-    tables = [_task_table(t, metrics) for t in board.tasks]
+    # Where the scores count the tasks that an agent does not play, their tables leave it out.
+    tables = [_task_table(t, metrics, show_na=not board.overall) for t in board.tasks]
     tables += [_score_table(t, shown) for t in board.overall]
     if not tables:
         return []
@@ -158,21 +159,21 @@ def leaderboard_tables(board: Leaderboard, columns: Sequence[str] = ()) -> list[
     return [*tables[:-1], replace(tables[-1], note="\n".join(note))]
 
 
-def _task_table(task: TaskTable, metrics: Sequence[str]) -> Table:
+def _task_table(task: TaskTable, metrics: Sequence[str], *, show_na: bool) -> Table:
     """The metrics, or as many as fit beside the agents, at least the first."""
     columns = [m for m in metrics if m in task.metrics] or task.metrics
-    texts = [
-        [mean_and_error(e.estimates[m]) if e.estimates else e.status for m in columns] for e in task.entries
-    ]
-    room = WIDTH - len("|  #   |") - min(max(len(e.agent) for e in task.entries), _AGENT_WIDTH) - len("  |")
+    entries = [e for e in task.entries if show_na or e.status != "n/a"]
+    entries = entries or task.entries
+    texts = [[mean_and_error(e.estimates[m]) if e.estimates else e.status for m in columns] for e in entries]
+    room = WIDTH - len("|  #   |") - min(max(len(e.agent) for e in entries), _AGENT_WIDTH) - len("  |")
     shown = 0
     for i, metric in enumerate(columns):
         room -= max(len(metric), *(len(row[i]) for row in texts)) + len("  |")
         if i and room < 0 and not metrics:
             break
         shown += 1
-    rows = [[_rank(e), e.agent, *text[:shown]] for e, text in zip(task.entries, texts, strict=True)]
-    runs = sorted({e.num_runs for entry in task.entries for e in entry.estimates.values()})
+    rows = [[_rank(e), e.agent, *text[:shown]] for e, text in zip(entries, texts, strict=True)]
+    runs = sorted({e.num_runs for entry in entries for e in entry.estimates.values()})
     count = " or ".join(map(str, runs)) + (" run" if runs == [1] else " runs")
     return Table(
         f"{task.task} (version {task.version}): T = {task.horizon}, {count}",

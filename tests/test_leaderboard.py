@@ -272,3 +272,12 @@ def test_nothing_in_common_and_nothing_at_all():
     assert board.overall[0].common_tasks == []
     assert all(s.score is None for s in board.overall[0].scores)
     assert "0 tasks in common" in tables.markdown(tables.leaderboard_tables(board))
+
+
+def test_a_task_table_leaves_out_who_does_not_play_it_where_scores_count_that():
+    rows = [*cell("b", regrets(1, 2)), *cell("c", {}, status="n/a")]
+    board = leaderboard(rows)
+    task, score, *_ = tables.leaderboard_tables(board)
+    assert [row[1] for row in task.rows] == ["b"] and [row[1] for row in score.rows] == ["b", "c"]
+    (task,) = tables.leaderboard_tables(msgspec.structs.replace(board, overall=[]))
+    assert [row[1] for row in task.rows] == ["b", "c"]
