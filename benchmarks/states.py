@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import pickle
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 SAVE_SECONDS, SHOW_SECONDS, PAUSES = 15.0, 1.0, 20
+MAX_BYTES = 1 << 28  # many runs of many actions would fill a disk
 _ROUNDS = ".rounds"
+
+
+class _Bounded:
+    """A file that takes MAX_BYTES at most."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._left = MAX_BYTES
+
+    def write(self, data: Buffer) -> int:
+        self._left -= memoryview(data).nbytes
+        if self._left < 0:
+            raise OSError(f"the state is larger than {MAX_BYTES} bytes")
+        return self._file.write(data)
 
 
 class State:
     """The file of one cell's state, and one beside it with the share of the rounds that is played.
 
-    Where nothing can be written, as on another machine, or an agent does not pickle, the cell goes on
-    without. The files are pickles: they belong in a folder of one's own.
+    Where nothing can be written, as on another machine, an agent does not pickle or the state is larger
+    than MAX_BYTES, the cell goes on without. The files are pickles: they belong in a folder of one's own.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -38,17 +57,22 @@ class State:
         if self._path is None or now - self._shown < SHOW_SECONDS:
             return
         self._shown = now
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.with_suffix(_ROUNDS).write_text(f"{share:.4f}")
-            if now >= self._due:
-                self._due = now + SAVE_SECONDS
-                beside = self._path.with_suffix(".tmp")
+        if now >= self._due:
+            beside = self._path.with_suffix(".tmp")
+            try:
                 with beside.open("wb") as file:
-                    pickle.dump(content, file)
+                    pickle.dump(content, _Bounded(file))
                 beside.replace(self._path)
-                self._shown = time.monotonic()
-                self._due = self._shown + max(SAVE_SECONDS, PAUSES * (self._shown - now))
+            except Exception:  # pickling may raise anything: the cell goes on without
+                self._due = math.inf
+                with contextlib.suppress(OSError):
+                    beside.unlink()
+                return
+            self._shown = time.monotonic()
+            self._due = self._shown + max(SAVE_SECONDS, PAUSES * (self._shown - now))
 
     def drop(self) -> None:
         """Remove the files: the cell came to its end."""

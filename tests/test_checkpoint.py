@@ -182,6 +182,12 @@ def test_an_unknown_horizon_needs_a_step_size():
         agent.reset(3, horizon=None, num_runs=1, rng=np.random.default_rng(0))
 
 
+def test_swap_attention_of_many_actions_is_not_played():
+    agent = make("swap-attention")
+    assert agent.unsupported(400, horizon=10) is None
+    assert agent.unsupported(1000, horizon=10) == "the value matrices of 1000 heads would take 8.0 GB"
+
+
 def command(*args, code=0):
     result = CliRunner().invoke(train_command, args)
     assert result.exit_code == code, (result.output, result.exception)

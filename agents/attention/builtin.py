@@ -117,6 +117,9 @@ class LinearAttentionAgent(TheoreticalAgent):
         return LinearAttention.from_step_size(self._k(num_actions, horizon), num_actions)
 
 
+_MAX_BYTES = 1 << 29
+
+
 @dataclass(eq=False)
 class SwapAttentionAgent(TheoreticalAgent):
     """`SwapAttention.from_step_size(d · k_star(d, T))`: plays as BlumMansour(Hedge(d k*)).
@@ -127,6 +130,13 @@ class SwapAttentionAgent(TheoreticalAgent):
     checkpoint = "swap-attention"
     reference = SwapAttention.reference
     guarantee = SwapAttention.guarantee
+
+    def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
+        """As for all, and not where the d heads' d × d matrices would take more than half a gigabyte."""
+        size = 8 * num_actions**3
+        if size > _MAX_BYTES:
+            return f"the value matrices of {num_actions} heads would take {size / 1e9:.1f} GB"
+        return super().unsupported(num_actions, horizon=horizon)
 
     def _at(self, num_actions: int, horizon: int | None) -> AttentionModel:
         step_size = self._k(num_actions, horizon, scale=num_actions)
