@@ -139,5 +139,4 @@ def make_feedback(task: Task) -> list[Feedback]:
         TypeError: if a layer has no such setting.
     """
     layers = [feedback.make(layer.name, **layer.settings) for layer in task.feedback]
-    feedback.check_layers(layers)
-    return layers
+    return feedback.as_layers(layers)

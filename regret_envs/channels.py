@@ -94,11 +94,23 @@ def unfit(agent: object, layers: Sequence[Feedback]) -> str | None:
     return None
 
 
-def check_layers(layers: Sequence[Feedback]) -> None:
-    """Raise `ValueError` where layers exclude each other: two that delay, or two that draw actions."""
+def as_layers(feedback: object) -> list[Feedback]:
+    """One layer or a sequence of them as a list that fits together.
+
+    Raises:
+        TypeError: if something in it is no `Feedback`.
+        ValueError: if two delay, or two draw actions.
+    """
+    given = [feedback] if isinstance(feedback, str) or not isinstance(feedback, Sequence) else feedback
+    layers: list[Feedback] = []
+    for layer in given:
+        if not isinstance(layer, Feedback):
+            raise TypeError(f"feedback must be layers such as regret_envs.feedback.Bandit(), got {layer!r}")
+        layers.append(layer)
     for kind, what in (("delays", "delay losses"), ("draws_actions", "draw actions")):
         if sum(getattr(layer, kind) for layer in layers) > 1:
-            raise ValueError(f"at most one layer of feedback may {what}, got {list(layers)}")
+            raise ValueError(f"at most one layer of feedback may {what}, got {layers}")
+    return layers
 
 
 class Channels:

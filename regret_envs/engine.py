@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from regret_envs.feedback import Feedback, check_layers, unfit
+from regret_envs.feedback import Feedback, as_layers, unfit
 from regret_envs.play import Play
 from regret_envs.registry import lookup
 from regret_envs.seat import AgentLike as AgentLike
@@ -148,8 +148,7 @@ class Simulation:
         recorded = {record} if isinstance(record, str) else set(record)
         for name in recorded:
             lookup("record", name, {"policies": 0, "losses": 0})
-        layers = [feedback] if isinstance(feedback, Feedback) else list(feedback)
-        check_layers(layers)
+        layers = as_layers(feedback)
         if layers and not world.takes_feedback:
             raise ValueError(f"{world!r} takes no layer of feedback (full information only), got {layers}")
 

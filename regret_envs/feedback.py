@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from regret_envs.channels import Channel, Channels, Feedback, Place, Takes, check_layers, unfit
+from regret_envs.channels import Channel, Channels, Feedback, Place, Takes, as_layers, unfit
 from regret_envs.registry import lookup
 from regret_envs.worlds import FloatArray, IntArray, at_least, non_negative
 
@@ -34,7 +34,7 @@ __all__ = [
     "Phased",
     "Place",
     "Takes",
-    "check_layers",
+    "as_layers",
     "make",
     "unfit",
 ]

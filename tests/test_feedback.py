@@ -311,3 +311,9 @@ def test_an_agent_that_needs_what_is_not_given_is_named():
         simulate(world, [Hedge(), Partial([0.5, 0.5])], horizon=2, feedback=Delayed(1))
     with pytest.raises(ValueError, match=r"player 0\) needs the losses of all actions"):
         simulate(world, Full([0.5, 0.5]), horizon=2, feedback=Bandit())
+
+
+@pytest.mark.parametrize("feedback", ["bandit", Bandit, None, [Bandit(), "delayed"]])
+def test_what_is_no_layer_is_named(feedback):
+    with pytest.raises(TypeError, match=r"feedback must be layers such as regret_envs.feedback.Bandit\(\)"):
+        simulate(streams.Bernoulli(3), Hedge(), horizon=5, feedback=feedback)
