@@ -9,6 +9,9 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""Okabe and Ito's, which colour-blind readers tell apart."""
+
 
 def panels(count: int) -> tuple[Figure, list[Axes]]:
     """A figure of `count` panels side by side."""
@@ -24,6 +27,11 @@ def band(axes: Axes, x: npt.ArrayLike, curves: npt.ArrayLike, label: str, colour
     if len(array) > 1:
         error = array.std(0, ddof=1) / np.sqrt(len(array))
         axes.fill_between(x, mean - error, mean + error, color=colour, alpha=0.25, linewidth=0)
+
+
+def published(axes: Axes, x: float, value: float, error: float, colour: str) -> None:
+    """A published figure beside ours: a hollow mark with its error, in the colour of our curve."""
+    axes.errorbar(x, value, yerr=error, marker="D", markersize=5, color=colour, mfc="white", capsize=3)
 
 
 def save(figure: Figure, path: Path) -> None:

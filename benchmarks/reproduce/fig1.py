@@ -9,7 +9,7 @@ from regret_envs.agents.attention.k_star import Hindsight, KStar, compute_k_star
 from regret_envs.agents.attention.linear import LinearAttention
 from regret_envs.agents.attention.objectives import regret_loss
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
-from regret_envs.benchmarks.reproduce.drawing import panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLOURS, panels, save
 from regret_envs.worlds import FloatArray
 
 _ACTIONS = (2, 3, 5, 10, 20)
@@ -185,14 +185,14 @@ def _draw(
         curve = np.array([grid[d, t] for t in _HORIZONS])
         errors = [grid[d, t].standard_error for t in _HORIZONS]
         left.errorbar(
-            _HORIZONS, curve, yerr=errors, marker="o", markersize=3, color=f"C{i}", label=f"d = {d}"
+            _HORIZONS, curve, yerr=errors, marker="o", markersize=3, color=COLOURS[i], label=f"d = {d}"
         )
-        right.plot(_HORIZONS, curve * np.sqrt(_HORIZONS), marker="o", markersize=3, color=f"C{i}")
+        right.plot(_HORIZONS, curve * np.sqrt(_HORIZONS), marker="o", markersize=3, color=COLOURS[i])
     reference = np.array(_HORIZONS, dtype=float)
     left.plot(reference, 1.5 / np.sqrt(reference), "k:", label="slope −1/2")
     left.set(xscale="log", yscale="log", xlabel="T", ylabel="k*(d, T)")
     left.legend(fontsize=8)
-    middle.plot(steps, values, color="C1")
+    middle.plot(steps, values, color=COLOURS[1])
     middle.axvline(grid[_D, _T], color="k", linestyle=":", label="single-head k*")
     middle.set(xlabel="k", ylabel="multi-head objective, d = 3, T = 20")
     middle.legend(fontsize=8)

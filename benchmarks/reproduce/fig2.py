@@ -21,7 +21,7 @@ from regret_envs.benchmarks.reproduce.attention import (
     trained,
 )
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
-from regret_envs.benchmarks.reproduce.drawing import band, panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLOURS, band, panels, save
 from regret_envs.benchmarks.reproduce.forecaster import HindsightForecaster
 
 _PUBLISHED = {2: 4.380, 4: 4.322}
@@ -81,10 +81,10 @@ def run(options: Options) -> Report:
         ours = model(held_out)[:, 1:].flatten().numpy()
         theirs = hedge_policies(held_out, fitted[-1])[:, 1:].flatten().numpy()
     left.plot([0, 1], [0, 1], color="0.7", linewidth=1)
-    left.scatter(theirs[:3000], ours[:3000], s=2, alpha=0.4, color="C0")
+    left.scatter(theirs[:3000], ours[:3000], s=2, alpha=0.4, color=COLOURS[0])
     left.set(xlabel="fitted FTRL, probability", ylabel="trained attention, probability")
     curves = {"1 layer": np.stack(one_layer), **{f"{n} layers": deep.regret[n] for n in LAYERS}}
-    for colour, (name, values) in zip(("C0", "C1", "C2"), curves.items(), strict=True):
+    for colour, (name, values) in zip(COLOURS[:3], curves.items(), strict=True):
         band(right, t, values / t, name, colour)
         for seed, row in enumerate(values / t):
             columns[f"{name}, seed {seed}"] = row

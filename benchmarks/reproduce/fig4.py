@@ -20,11 +20,19 @@ from regret_envs.benchmarks.reproduce.attention import (
     trained,
 )
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
-from regret_envs.benchmarks.reproduce.drawing import band, panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLOURS, band, panels, published, save
 from regret_envs.benchmarks.reproduce.forecaster import HindsightForecaster
 from regret_envs.worlds import FloatArray
 
 _PUBLISHED_CCE = {2: 0.0467, 4: 0.0653}
+_PUBLISHED_AT_T: dict[int | str, tuple[float, float]] = {
+    1: (0.0832, 0.0028),
+    2: (0.0467, 0.0095),
+    4: (0.0653, 0.0054),
+    "calibrated": (0.0627, 0.0018),
+    "uncalibrated": (0.0968, 0.0049),
+}
+"""The CCE gap by layers and the pairwise CE gap of swap attention, with their errors, at T = 20."""
 
 
 def run(options: Options) -> Report:
@@ -107,13 +115,16 @@ def _draw(
     t = np.arange(1, HORIZON + 1)
     columns: dict[str, npt.ArrayLike] = {"t": t}
     figure, (left, right) = panels(2)
-    for colour, (layers, values) in zip(("C0", "C1", "C2"), cce.items(), strict=True):
+    for colour, (layers, values) in zip(COLOURS[:3], cce.items(), strict=True):
         band(left, t, values, f"{layers} layer{'s' * (layers > 1)}", colour)
+        published(left, HORIZON + 0.3, *_PUBLISHED_AT_T[layers], colour)
         columns |= {f"CCE, {layers} layers, seed {s}": row for s, row in enumerate(values)}
     for style, name in (("k:", "uniform"), ("k--", "Hedge, step k*"), ("k-.", "minimiser of the loss")):
         left.plot(t, references[name].cce, style, linewidth=1, label=name)
     left.set(xlabel="t", ylabel="CCE gap")
-    for colour, name, curves in (("C3", "calibrated", calibrated), ("C4", "uncalibrated", plain)):
+    swap = ((COLOURS[3], "calibrated", calibrated), (COLOURS[4], "uncalibrated", plain))
+    for colour, name, curves in swap:
+        published(right, HORIZON + 0.3, *_PUBLISHED_AT_T[name], colour)
         for kind, label in (("ce", "pairwise CE"), ("swap", "full swap")):
             values = np.stack([getattr(c, kind) for c in curves])
             columns |= {f"{label}, {name}, seed {s}": row for s, row in enumerate(values)}
@@ -129,6 +140,7 @@ def _draw(
             f"full swap, {name}": curve.swap,
         }
     for axes in (left, right):
+        axes.plot([], [], "D", color="0.3", mfc="white", label="published, T = 20")
         axes.legend(fontsize=8)
         axes.set_ylim(0, 0.25)
     save(figure, options.out / "fig4.png")

@@ -10,7 +10,7 @@ from regret_envs.agents.attention.linear import LinearAttention
 from regret_envs.agents.attention.swap import SwapAttention
 from regret_envs.benchmarks.reproduce.attention import ACTIONS, gap_curves
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
-from regret_envs.benchmarks.reproduce.drawing import panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLOURS, panels, save
 
 _HORIZONS = (10, 30, 100, 300, 1000, 3000, 10_000)
 
@@ -80,7 +80,12 @@ def run(options: Options) -> Report:
     for panel, kind, label in zip(axes, ("cce", "ce"), ("CCE gap", "pairwise CE gap"), strict=True):
         for i, (name, kinds) in enumerate(ends.items()):
             panel.plot(
-                _HORIZONS, np.maximum(kinds[kind], 1e-5), marker="o", markersize=3, color=f"C{i}", label=name
+                _HORIZONS,
+                np.maximum(kinds[kind], 1e-5),
+                marker="o",
+                markersize=3,
+                color=COLOURS[i],
+                label=name,
             )
         panel.set(xscale="log", yscale="log", xlabel="T, with the step that fits it", ylabel=label)
     axes[0].legend(fontsize=8)

@@ -24,7 +24,7 @@ from regret_envs.benchmarks.reproduce.attention import (
     trained,
 )
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
-from regret_envs.benchmarks.reproduce.drawing import band, panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLOURS, band, panels, save
 from regret_envs.feedback import Bandit
 from regret_envs.streams import Gaussian
 
@@ -90,7 +90,7 @@ def _horizon_free(options: Options) -> list[Check]:
         quantity = f"horizon-free: step size at T = {t} (k* = {stars[i]:.4f})"
         checks.append(Check.of(_ROOM, quantity, steps[:, i]))
     figure, (axes,) = panels(1)
-    band(axes, _HORIZONS, steps, "trained for all T at once", "C0")
+    band(axes, _HORIZONS, steps, "trained for all T at once", COLOURS[0])
     axes.plot(_HORIZONS, stars, "k--", linewidth=1, label="k*(3, T)")
     axes.set(xscale="log", yscale="log", xlabel="T", ylabel="step size")
     axes.legend(fontsize=8)
