@@ -16,6 +16,7 @@ import click
 
 from regret_envs import games, simulate, streams
 from regret_envs.agents import Agent, make, stationary
+from regret_envs.benchmarks.figures import COLOURS
 from regret_envs.worlds import World
 
 AGENTS = {
@@ -86,12 +87,12 @@ def plot(points: list[Point], path: Path) -> None:
     figure = Figure(figsize=(11, 8), layout="constrained")
     axes = figure.subplots(2, len(WORLDS), sharex=True, squeeze=False)
     for column, world in enumerate(WORLDS):
-        for color, agent in enumerate(AGENTS):
+        for colour, marker, agent in zip(COLOURS, "osD^", AGENTS, strict=False):
             for horizon in horizons:
                 line = [p for p in points if (p.world, p.agent, p.horizon) == (world, agent, horizon)]
                 style = {
-                    "color": f"C{color}",
-                    "marker": "o",
+                    "color": colour,
+                    "marker": marker,
                     "alpha": (1 + horizons.index(horizon)) / len(horizons),
                     "label": agent if horizon == horizons[-1] else None,
                 }
@@ -102,7 +103,9 @@ def plot(points: list[Point], path: Path) -> None:
         axes[1, column].set_xlabel("number of actions")
     axes[0, 0].set_ylabel("swap regret a round")
     axes[1, 0].set_ylabel("seconds a run")
-    axes[0, 0].legend(title=f"T = {', '.join(map(str, horizons))}: faint to full")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    title = f"T = {', '.join(map(str, horizons))}: faint to full"
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(AGENTS), title=title)
     figure.savefig(path, dpi=150)
 
 
