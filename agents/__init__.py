@@ -8,27 +8,28 @@ if __name__ != "regret_envs.agents":
 
 from regret_envs.agents.bandits import UCB1, Exp3, Exp3IX, ThompsonSampling, TsallisINF
 from regret_envs.agents.base import Agent, SingleRunAgent
-from regret_envs.agents.baselines import FixedPolicy, FollowTheLeader, Uniform
-from regret_envs.agents.blum_mansour import BlumMansour
-from regret_envs.agents.euclidean import EuclideanFTRL, OnlineGradientDescent
-from regret_envs.agents.fixed_share import FixedShare
-from regret_envs.agents.from_policy import PolicyAgent, from_pettingzoo, from_policy, from_sb3
-from regret_envs.agents.hedge import AdaHedge, Hedge, OptimisticHedge
-from regret_envs.agents.mirror_descent import MagneticMirrorDescent
-from regret_envs.agents.optimiser import Optimiser
-from regret_envs.agents.optimistic_ftrl import OptimisticFTRL
-from regret_envs.agents.parameter_free import AdaNormalHedge, Squint
-from regret_envs.agents.perturbed_leader import FollowThePerturbedLeader
-from regret_envs.agents.registry import AGENTS, make
-from regret_envs.agents.regret_matching import (
-    InternalRegretMatching,
+from regret_envs.agents.catalogue import AGENTS
+from regret_envs.agents.changing.fixed_share import FixedShare
+from regret_envs.agents.changing.strongly_adaptive import StronglyAdaptive
+from regret_envs.agents.external.baselines import FixedPolicy, FollowTheLeader, Uniform
+from regret_envs.agents.external.euclidean import EuclideanFTRL, OnlineGradientDescent
+from regret_envs.agents.external.hedge import AdaHedge, Hedge, OptimisticHedge
+from regret_envs.agents.external.mirror_descent import MagneticMirrorDescent
+from regret_envs.agents.external.optimistic_ftrl import OptimisticFTRL
+from regret_envs.agents.external.parameter_free import AdaNormalHedge, Squint
+from regret_envs.agents.external.perturbed_leader import FollowThePerturbedLeader
+from regret_envs.agents.external.regret_matching import (
     PredictiveRegretMatchingPlus,
     RegretMatching,
     RegretMatchingPlus,
 )
-from regret_envs.agents.stoltz_lugosi import StoltzLugosi
-from regret_envs.agents.strongly_adaptive import StronglyAdaptive
-from regret_envs.agents.tree_swap import TreeSwap
+from regret_envs.agents.from_policy import PolicyAgent, from_pettingzoo, from_policy, from_sb3
+from regret_envs.agents.registry import make
+from regret_envs.agents.stackelberg_leader import Optimiser
+from regret_envs.agents.swap.blum_mansour import BlumMansour
+from regret_envs.agents.swap.internal_regret_matching import InternalRegretMatching
+from regret_envs.agents.swap.stoltz_lugosi import StoltzLugosi
+from regret_envs.agents.swap.tree_swap import TreeSwap
 
 __all__ = [
     "AGENTS",

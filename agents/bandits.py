@@ -14,9 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from regret_envs.agents.base import Agent
-from regret_envs.agents.hedge import Hedge
-from regret_envs.agents.optimistic_ftrl import tsallis_policy
-from regret_envs.worlds import FloatArray, IntArray
+from regret_envs.agents.external.hedge import Hedge
+from regret_envs.agents.external.optimistic_ftrl import tsallis_policy
+from regret_envs.arrays import FloatArray, IntArray
 
 
 def _check_range(loss_range: float) -> None:

@@ -13,8 +13,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from regret_envs.arrays import FloatArray
 from regret_envs.feedback import Takes
-from regret_envs.worlds import FloatArray
 
 Bounds = Literal["external", "swap", "internal", "tracking", "adaptive", ""]
 

@@ -48,73 +48,98 @@ def _trained(checkpoint: str, summary: str) -> AgentEntry:
 
 
 AGENTS: dict[str, AgentEntry] = {
-    "uniform": AgentEntry(f"{_HERE}.baselines:Uniform", "Uniform play: what learning has to beat", ""),
-    "ftl": AgentEntry(f"{_HERE}.baselines:FollowTheLeader", "Follow the leader (fictitious play)", ""),
-    "hedge": AgentEntry(f"{_HERE}.hedge:Hedge", "Hedge (entropy-FTRL), fixed step", "external"),
-    "hedge-anytime": AgentEntry(
-        f"{_HERE}.hedge:Hedge", "Hedge (entropy-FTRL), step ∝ 1/√t", "external", {"step_size": "anytime"}
+    "uniform": AgentEntry(
+        f"{_HERE}.external.baselines:Uniform", "Uniform play: what learning has to beat", ""
     ),
-    "adahedge": AgentEntry(f"{_HERE}.hedge:AdaHedge", "AdaHedge: Hedge that finds its step", "external"),
+    "ftl": AgentEntry(
+        f"{_HERE}.external.baselines:FollowTheLeader", "Follow the leader (fictitious play)", ""
+    ),
+    "hedge": AgentEntry(f"{_HERE}.external.hedge:Hedge", "Hedge (entropy-FTRL), fixed step", "external"),
+    "hedge-anytime": AgentEntry(
+        f"{_HERE}.external.hedge:Hedge",
+        "Hedge (entropy-FTRL), step ∝ 1/√t",
+        "external",
+        {"step_size": "anytime"},
+    ),
+    "adahedge": AgentEntry(
+        f"{_HERE}.external.hedge:AdaHedge", "AdaHedge: Hedge that finds its step", "external"
+    ),
     "optimistic-hedge": AgentEntry(
-        f"{_HERE}.hedge:OptimisticHedge", "Optimistic Hedge: the last losses count twice", "external"
+        f"{_HERE}.external.hedge:OptimisticHedge", "Optimistic Hedge: the last losses count twice", "external"
     ),
     "euclidean-ftrl": AgentEntry(
-        f"{_HERE}.euclidean:EuclideanFTRL", "Euclidean FTRL (lazy projection)", "external"
+        f"{_HERE}.external.euclidean:EuclideanFTRL", "Euclidean FTRL (lazy projection)", "external"
     ),
-    "ogd": AgentEntry(f"{_HERE}.euclidean:OnlineGradientDescent", "Online gradient descent", "external"),
-    "regret-matching": AgentEntry(f"{_HERE}.regret_matching:RegretMatching", "Regret matching", "external"),
-    "rm+": AgentEntry(f"{_HERE}.regret_matching:RegretMatchingPlus", "Regret matching+", "external"),
+    "ogd": AgentEntry(
+        f"{_HERE}.external.euclidean:OnlineGradientDescent", "Online gradient descent", "external"
+    ),
+    "regret-matching": AgentEntry(
+        f"{_HERE}.external.regret_matching:RegretMatching", "Regret matching", "external"
+    ),
+    "rm+": AgentEntry(f"{_HERE}.external.regret_matching:RegretMatchingPlus", "Regret matching+", "external"),
     "predictive-rm+": AgentEntry(
-        f"{_HERE}.regret_matching:PredictiveRegretMatchingPlus", "Predictive regret matching+", "external"
+        f"{_HERE}.external.regret_matching:PredictiveRegretMatchingPlus",
+        "Predictive regret matching+",
+        "external",
     ),
     "blum-mansour": AgentEntry(
-        f"{_HERE}.blum_mansour:BlumMansour", "Blum–Mansour over Hedge (entropy-FTRL) copies", "swap"
+        f"{_HERE}.swap.blum_mansour:BlumMansour", "Blum–Mansour over Hedge (entropy-FTRL) copies", "swap"
     ),
     "blum-mansour-rm+": AgentEntry(
-        f"{_HERE}.blum_mansour:BlumMansour", "Blum–Mansour over RM+ copies", "swap", {"copies": "rm+"}
+        f"{_HERE}.swap.blum_mansour:BlumMansour", "Blum–Mansour over RM+ copies", "swap", {"copies": "rm+"}
     ),
     "blum-mansour-log-barrier": AgentEntry(
-        f"{_HERE}.blum_mansour:BlumMansour",
+        f"{_HERE}.swap.blum_mansour:BlumMansour",
         "Blum–Mansour over optimistic log-barrier copies",
         "swap",
         {"copies": "oftrl-log-barrier[step_size=4]"},
     ),
-    "tree-swap": AgentEntry(f"{_HERE}.tree_swap:TreeSwap", "TreeSwap over Hedge nodes", "swap"),
+    "tree-swap": AgentEntry(f"{_HERE}.swap.tree_swap:TreeSwap", "TreeSwap over Hedge nodes", "swap"),
     "stoltz-lugosi": AgentEntry(
-        f"{_HERE}.stoltz_lugosi:StoltzLugosi", "Stoltz–Lugosi: exponential weights over pairs", "internal"
+        f"{_HERE}.swap.stoltz_lugosi:StoltzLugosi",
+        "Stoltz–Lugosi: exponential weights over pairs",
+        "internal",
     ),
     "internal-rm": AgentEntry(
-        f"{_HERE}.regret_matching:InternalRegretMatching",
+        f"{_HERE}.swap.internal_regret_matching:InternalRegretMatching",
         "Hart–Mas-Colell internal regret matching",
         "internal",
     ),
     "oftrl-euclidean": AgentEntry(
-        f"{_HERE}.optimistic_ftrl:OptimisticFTRL",
+        f"{_HERE}.external.optimistic_ftrl:OptimisticFTRL",
         "Optimistic FTRL, Euclidean",
         "external",
         {"regulariser": "euclidean"},
     ),
     "oftrl-tsallis": AgentEntry(
-        f"{_HERE}.optimistic_ftrl:OptimisticFTRL",
+        f"{_HERE}.external.optimistic_ftrl:OptimisticFTRL",
         "Optimistic FTRL, Tsallis entropy",
         "external",
         {"regulariser": "tsallis"},
     ),
     "oftrl-log-barrier": AgentEntry(
-        f"{_HERE}.optimistic_ftrl:OptimisticFTRL",
+        f"{_HERE}.external.optimistic_ftrl:OptimisticFTRL",
         "Optimistic FTRL, log barrier",
         "external",
         {"regulariser": "log_barrier"},
     ),
-    "mmd": AgentEntry(f"{_HERE}.mirror_descent:MagneticMirrorDescent", "Magnetic mirror descent", "external"),
-    "ftpl": AgentEntry(
-        f"{_HERE}.perturbed_leader:FollowThePerturbedLeader", "Follow the perturbed leader", "external"
+    "mmd": AgentEntry(
+        f"{_HERE}.external.mirror_descent:MagneticMirrorDescent", "Magnetic mirror descent", "external"
     ),
-    "adanormalhedge": AgentEntry(f"{_HERE}.parameter_free:AdaNormalHedge", "AdaNormalHedge", "external"),
-    "squint": AgentEntry(f"{_HERE}.parameter_free:Squint", "Squint", "external"),
-    "fixed-share": AgentEntry(f"{_HERE}.fixed_share:FixedShare", "Fixed-Share, 5 switches", "tracking"),
+    "ftpl": AgentEntry(
+        f"{_HERE}.external.perturbed_leader:FollowThePerturbedLeader",
+        "Follow the perturbed leader",
+        "external",
+    ),
+    "adanormalhedge": AgentEntry(
+        f"{_HERE}.external.parameter_free:AdaNormalHedge", "AdaNormalHedge", "external"
+    ),
+    "squint": AgentEntry(f"{_HERE}.external.parameter_free:Squint", "Squint", "external"),
+    "fixed-share": AgentEntry(
+        f"{_HERE}.changing.fixed_share:FixedShare", "Fixed-Share, 5 switches", "tracking"
+    ),
     "strongly-adaptive": AgentEntry(
-        f"{_HERE}.strongly_adaptive:StronglyAdaptive",
+        f"{_HERE}.changing.strongly_adaptive:StronglyAdaptive",
         "Sleeping Hedges, one an interval of rounds",
         "adaptive",
     ),

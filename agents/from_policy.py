@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from regret_envs.agents.base import Agent
+from regret_envs.arrays import FloatArray
 from regret_envs.envs.actions import ActionMap, ActionMode
 from regret_envs.envs.observations import Observer
-from regret_envs.worlds import FloatArray
 
 Observations = npt.NDArray[np.float32]
 JointPolicy = Callable[[Mapping[str, Observations]], Mapping[str, Any]]

@@ -30,8 +30,8 @@ from typing import Any, get_args, get_type_hints
 from regret_envs.agents.base import Agent
 from regret_envs.agents.catalogue import AGENTS as AGENTS
 from regret_envs.agents.catalogue import AgentEntry as AgentEntry
+from regret_envs.names import lookup, near_matches
 from regret_envs.plugins import plugins
-from regret_envs.registry import lookup, near_matches
 
 
 class SpecError(ValueError):

@@ -15,7 +15,8 @@ from regret_envs.envs import check_options
 from regret_envs.envs.parallel import ParallelOptions, ParallelPlay
 from regret_envs.envs.single import SingleOptions, SinglePlay
 from regret_envs.envs.vector import VectorOptions, VectorPlay
-from regret_envs.streams import BiasedGaussian, BiasLaw
+from regret_envs.streams import BiasedGaussian
+from regret_envs.streams.stochastic import BiasLaw
 
 
 def parallel_env(

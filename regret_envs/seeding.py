@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -79,3 +80,47 @@ class _RunSeed(ISpawnableSeedSequence):
         if self._sequence is None:
             self._sequence = SeedSequence(self._seed, spawn_key=self._key)
         return self._sequence
+
+
+_WORLD, _AGENT, _STARTING_LOSS, _FEEDBACK = range(4)
+
+
+@dataclass(frozen=True)
+class RunSeeds:
+    """The random generators of runs `first_run … first_run + num_runs - 1` of a seed.
+
+    The generator of a run depends on the seed and the run's number alone, so run r faces the same
+    losses in a batch of one and in a batch of a thousand.
+    """
+
+    seed: int
+    num_runs: int
+    first_run: int = 0
+
+    @property
+    def runs(self) -> range:
+        """The runs' numbers."""
+        return range(self.first_run, self.first_run + self.num_runs)
+
+    def world(self) -> list[np.random.Generator]:
+        """One generator a run, for the world's own randomness."""
+        return generators(self.seed, (_WORLD,), self.runs)
+
+    def starting_losses(self, player: int) -> list[np.random.Generator]:
+        """One generator a run, for the losses that `player` is shown before round 1."""
+        return generators(self.seed, (_STARTING_LOSS, player), self.runs)
+
+    def agent(self, player: int) -> np.random.Generator:
+        """The generator handed to the agent of seat `player` (one for the whole batch)."""
+        return self._generator(_AGENT, player, self.first_run)
+
+    def feedback(self, player: int, layer: int) -> list[np.random.Generator]:
+        """One generator a run, for a layer between the world and the agent of seat `player`."""
+        return generators(self.seed, (_FEEDBACK, player, layer), self.runs)
+
+    def shared_feedback(self, player: int, layer: int) -> np.random.Generator:
+        """The generator for what that layer does alike in all runs of the seed."""
+        return self._generator(_FEEDBACK, player, layer)
+
+    def _generator(self, *key: int) -> np.random.Generator:
+        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=key)))

@@ -9,60 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from regret_envs.seeding import generators
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-
-_WORLD, _AGENT, _STARTING_LOSS, _FEEDBACK = range(4)
-
-
-@dataclass(frozen=True)
-class RunSeeds:
-    """The random generators of runs `first_run … first_run + num_runs - 1` of a seed.
-
-    The generator of a run depends on the seed and the run's number alone, so run r faces the same
-    losses in a batch of one and in a batch of a thousand.
-    """
-
-    seed: int
-    num_runs: int
-    first_run: int = 0
-
-    @property
-    def runs(self) -> range:
-        """The runs' numbers."""
-        return range(self.first_run, self.first_run + self.num_runs)
-
-    def world(self) -> list[np.random.Generator]:
-        """One generator a run, for the world's own randomness."""
-        return generators(self.seed, (_WORLD,), self.runs)
-
-    def starting_losses(self, player: int) -> list[np.random.Generator]:
-        """One generator a run, for the losses that `player` is shown before round 1."""
-        return generators(self.seed, (_STARTING_LOSS, player), self.runs)
-
-    def agent(self, player: int) -> np.random.Generator:
-        """The generator handed to the agent of seat `player` (one for the whole batch)."""
-        return self._generator(_AGENT, player, self.first_run)
-
-    def feedback(self, player: int, layer: int) -> list[np.random.Generator]:
-        """One generator a run, for a layer between the world and the agent of seat `player`."""
-        return generators(self.seed, (_FEEDBACK, player, layer), self.runs)
-
-    def shared_feedback(self, player: int, layer: int) -> np.random.Generator:
-        """The generator for what that layer does alike in all runs of the seed."""
-        return self._generator(_FEEDBACK, player, layer)
-
-    def _generator(self, *key: int) -> np.random.Generator:
-        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=key)))
+from regret_envs.arrays import FloatArray
+from regret_envs.seeding import RunSeeds
 
 
 class Episode(ABC):
@@ -270,31 +222,3 @@ class StreamEpisode(Episode):
         block = np.ascontiguousarray(by_run.transpose(1, 2, 0))
         block.flags.writeable = False
         self._block, self._next, self._t = block, 0, self._t + rounds
-
-
-def at_least(name: str, value: int, minimum: int) -> int:
-    """Return `value` as an int, or say that it is below `minimum`.
-
-    Raises:
-        TypeError: if `value` is not an integer.
-        ValueError: if it is below `minimum`.
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < minimum:
-        raise ValueError(f"{name} must be at least {minimum}, got {value}")
-    return int(value)
-
-
-def non_negative(name: str, value: float) -> float:
-    """Return `value` as a float, or say that it is negative or not finite.
-
-    Raises:
-        TypeError: if `value` is no number.
-        ValueError: if it is negative or not finite.
-    """
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if not np.isfinite(value) or value < 0:
-        raise ValueError(f"{name} must be finite and not negative, got {value!r}")
-    return float(value)

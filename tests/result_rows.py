@@ -1,6 +1,6 @@
 """Result rows for tests."""
 
-from regret_envs.benchmarks.results import Row
+from regret_envs.benchmarks.running.results import Row
 
 
 def cell(agent, values, *, task="t", status="ok", rounds=(1, 50), identity=None, key=None, **fields):

@@ -9,12 +9,12 @@ from click.testing import CliRunner
 
 from regret_envs import plugins
 from regret_envs.agents import registry
-from regret_envs.benchmarks.cli import main
-from regret_envs.benchmarks.leaderboard import leaderboard
-from regret_envs.benchmarks.results import read
+from regret_envs.benchmarks.analysis.leaderboard import leaderboard
+from regret_envs.benchmarks.cli.main import main
+from regret_envs.benchmarks.running.results import read
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "plugin"
-COMMAND = [sys.executable, "-c", "from regret_envs.benchmarks.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from regret_envs.benchmarks.cli.main import main; main()"]
 
 
 def invoke(*args, code=0):

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regret_envs.seeding import generators
-from regret_envs.worlds import RunSeeds
+from regret_envs.seeding import RunSeeds, generators
 
 WORDS = st.integers(0, 2**32 - 1)
 

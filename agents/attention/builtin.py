@@ -23,7 +23,7 @@ from regret_envs.agents.attention.linear import LinearAttention
 from regret_envs.agents.attention.model import AttentionModel
 from regret_envs.agents.attention.swap import SwapAttention
 from regret_envs.agents.base import Agent
-from regret_envs.worlds import FloatArray
+from regret_envs.arrays import FloatArray
 
 SHIPPED = Path(__file__).parent / "checkpoints"
 

@@ -21,7 +21,7 @@ from torch import Tensor
 from regret_envs.agents.attention.model import AttentionModel
 from regret_envs.agents.attention.recipe import Recipe, make_model
 from regret_envs.agents.base import Agent
-from regret_envs.worlds import FloatArray
+from regret_envs.arrays import FloatArray
 
 if TYPE_CHECKING:
     from regret_envs.agents.attention.training import Trainer

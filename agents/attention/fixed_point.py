@@ -32,7 +32,7 @@ class _Stationary(torch.autograd.Function):
 
 
 def _eliminate(transitions: Tensor) -> Tensor:
-    """Grassmann–Taksar–Heyman elimination; see `regret_envs.agents.stationary`."""
+    """Grassmann–Taksar–Heyman elimination; see `regret_envs.agents.swap.stationary`."""
     floor = 1e-300 if transitions.dtype == torch.float64 else 1e-30
     num_actions = transitions.shape[-1]
     # Batch last, as a copy: every operation below then runs over contiguous memory.

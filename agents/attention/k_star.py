@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from regret_envs.worlds import FloatArray, at_least
+from regret_envs.arrays import FloatArray
+from regret_envs.validation import at_least
 
 _TABLE = Path(__file__).parent / "data" / "k_star.csv"
 _REPLICATES = 16

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from regret_envs.agents.base import Agent
-from regret_envs.worlds import FloatArray
+from regret_envs.arrays import FloatArray
 
 
 class AttentionModel(nn.Module, Agent):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from regret_envs.registry import lookup
+from regret_envs.names import lookup
 
 TRANSFORMS: dict[str, Callable[[Tensor], Tensor]] = {
     "square": torch.square,

@@ -17,8 +17,9 @@ from regret_envs.agents.attention.objectives import TRANSFORMS
 from regret_envs.agents.attention.swap import SwapAttention
 from regret_envs.agents.attention.transformer import Transformer
 from regret_envs.games import Game
-from regret_envs.registry import lookup, near_matches
-from regret_envs.worlds import World, at_least
+from regret_envs.names import lookup, near_matches
+from regret_envs.validation import at_least
+from regret_envs.worlds import World
 
 MODELS: dict[str, Callable[..., AttentionModel]] = {
     "linear-attention": LinearAttention,

@@ -10,10 +10,12 @@ from torch import Tensor
 from regret_envs.agents.attention.model import AttentionModel
 from regret_envs.agents.attention.recipe import Recipe
 from regret_envs.agents.attention.swap import SwapAttention
+from regret_envs.arrays import FloatArray
 from regret_envs.feedback import Bandit, Channel, Place
 from regret_envs.games import Game
+from regret_envs.seeding import RunSeeds
 from regret_envs.streams import BiasedGaussian, Gaussian, Stream
-from regret_envs.worlds import FloatArray, RunSeeds, World
+from regret_envs.worlds import World
 
 _STARTING_LOSS_SCALE = 1.0
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from regret_envs.agents.attention.fixed_point import power_iteration, stationary_distribution
 from regret_envs.agents.attention.model import AttentionModel, HorizonFactor, one_of, sums_before
-from regret_envs.worlds import FloatArray
+from regret_envs.arrays import FloatArray
 
 Form = Literal["full", "block"]
 FixedPoint = Literal["implicit", "unrolled"]

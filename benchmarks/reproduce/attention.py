@@ -22,10 +22,10 @@ from regret_envs.agents.attention import checkpoint
 from regret_envs.agents.attention.model import AttentionModel
 from regret_envs.agents.attention.recipe import default_recipe
 from regret_envs.agents.attention.training import train
+from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.reproduce.checks import Options, write_curves
 from regret_envs.games import weighted_rps
 from regret_envs.streams import BiasedGaussian
-from regret_envs.worlds import FloatArray
 
 ACTIONS, HORIZON = 3, 20
 LAYERS = (2, 4)

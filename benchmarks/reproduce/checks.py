@@ -132,7 +132,7 @@ def _cell(value: float | str | None) -> str:
 
 def show_report(name: str, report: Report) -> None:
     """Print a report as a table: quantity | published | ours ± standard error | difference | holds."""
-    from regret_envs.benchmarks.tables import Table, show
+    from regret_envs.benchmarks.analysis.tables import Table, show
 
     rows = []
     for check in report.checks:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from regret_envs.registry import UnknownNameError, lookup
+from regret_envs.names import UnknownNameError, lookup
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,11 @@ ROOMS: dict[str, Room] = {
         "training_options", "What other ways to train linear attention come to", in_all=False
     ),
     "regular-languages": Room(
-        f"{_HERE}.regular_languages:run", "A one-layer Transformer learns even pairs and parity"
+        "regret_envs.rooms.regular_languages.reproduction:run",
+        "A one-layer Transformer learns even pairs and parity",
     ),
     "in-context-td": Room(
-        f"{_HERE}.in_context_td:run",
+        "regret_envs.rooms.policy_evaluation.reproduction:run",
         "Softmax Transformers do policy evaluation in context (arXiv 2605.07333)",
         requires="torch",
     ),

@@ -8,9 +8,9 @@ import torch
 from regret_envs.agents.attention.k_star import Hindsight, KStar, compute_k_star, k_star
 from regret_envs.agents.attention.linear import LinearAttention
 from regret_envs.agents.attention.objectives import regret_loss
+from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
 from regret_envs.benchmarks.reproduce.drawing import COLOURS, panels, save
-from regret_envs.worlds import FloatArray
 
 _ACTIONS = (2, 3, 5, 10, 20)
 _HORIZONS = (10, 20, 40, 80, 160, 320)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from regret_envs.agents import BlumMansour, Hedge, Uniform
 from regret_envs.agents.attention.k_star import k_star
 from regret_envs.agents.attention.swap import SwapAttention
+from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.reproduce.attention import (
     ACTIONS,
     DEEP_NOTE,
@@ -22,7 +23,6 @@ from regret_envs.benchmarks.reproduce.attention import (
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
 from regret_envs.benchmarks.reproduce.drawing import COLOURS, band, panels, published, save
 from regret_envs.benchmarks.reproduce.forecaster import HindsightForecaster
-from regret_envs.worlds import FloatArray
 
 _PUBLISHED_CCE = {2: 0.0467, 4: 0.0653}
 _PUBLISHED_AT_T: dict[int | str, tuple[float, float]] = {

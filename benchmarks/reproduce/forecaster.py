@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from regret_envs.agents import Agent
-from regret_envs.worlds import FloatArray
+from regret_envs.arrays import FloatArray
 
 
 class HindsightForecaster(Agent):

@@ -9,10 +9,10 @@ import torch
 
 from regret_envs.agents.attention.linear import LinearAttention, project_ball, project_simplex
 from regret_envs.agents.attention.model import sums_before
+from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.reproduce.attention import ACTIONS, HORIZON, one_layer_seeds, trained
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
 from regret_envs.benchmarks.reproduce.drawing import panels, save
-from regret_envs.worlds import FloatArray
 
 
 def ball_step(num_actions: int, horizon: int) -> float:

@@ -16,13 +16,7 @@ from regret_envs import simulate
 from regret_envs.agents import Agent, Hedge
 from regret_envs.agents.attention.k_star import k_star
 from regret_envs.agents.attention.linear import LinearAttention
-from regret_envs.benchmarks.reproduce.attention import (
-    ACTIONS,
-    HORIZON,
-    gap_curves,
-    one_layer_seeds,
-    trained,
-)
+from regret_envs.benchmarks.reproduce.attention import ACTIONS, HORIZON, gap_curves, one_layer_seeds, trained
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
 from regret_envs.benchmarks.reproduce.drawing import COLOURS, band, panels, save
 from regret_envs.feedback import Bandit

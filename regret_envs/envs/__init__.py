@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium
 import pettingzoo
 
-from regret_envs.registry import near_matches
+from regret_envs.names import near_matches
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,15 @@ ENVIRONMENTS: dict[str, EnvironmentEntry] = {
 
 PREDICTION: dict[str, EnvironmentEntry] = {
     "regret_envs/EvenPairs-v0": EnvironmentEntry(
-        "regret_envs.envs.regular_languages:EvenPairs",
+        "regret_envs.rooms.regular_languages.environments:EvenPairs",
         "Does a sequence begin and end alike? Logarithmic loss, one agent",
     ),
     "regret_envs/ParityCheck-v0": EnvironmentEntry(
-        "regret_envs.envs.regular_languages:ParityCheck",
+        "regret_envs.rooms.regular_languages.environments:ParityCheck",
         "Is the number of b even? At once or by chain of thought; logarithmic loss, one agent",
     ),
     "regret_envs/PolicyEvaluation-v0": EnvironmentEntry(
-        "regret_envs.envs.policy_evaluation:PolicyEvaluationEnv",
+        "regret_envs.rooms.policy_evaluation.environment:PolicyEvaluationEnv",
         "Values of a Markov reward process from one trajectory; squared error, one agent",
     ),
 }

@@ -20,10 +20,11 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete, Space
 
+from regret_envs.arrays import FloatArray, IntArray
+from regret_envs.envs.spaces import Simplex
 from regret_envs.metrics import off_simplex
-from regret_envs.registry import lookup
-from regret_envs.spaces import Simplex, project_to_simplex
-from regret_envs.worlds import FloatArray, IntArray
+from regret_envs.names import lookup
+from regret_envs.simplex import project_to_simplex
 
 ActionMode = Literal["normalize", "softmax", "project", "strict", "discrete"]
 

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Space
 
-from regret_envs.worlds import FloatArray
+from regret_envs.arrays import FloatArray
 
 
 def observation_space(num_actions: int, loss_bound: float) -> Space[npt.NDArray[np.float32]]:

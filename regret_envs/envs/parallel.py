@@ -13,8 +13,9 @@ from pettingzoo import ParallelEnv
 from regret_envs.envs.actions import ActionError, ActionMode
 from regret_envs.envs.render import RENDER_MODES, Renderer
 from regret_envs.envs.rounds import FeedbackMode, Opponent, Rounds
-from regret_envs.registry import lookup, near_matches
-from regret_envs.worlds import World, at_least
+from regret_envs.names import lookup, near_matches
+from regret_envs.validation import at_least
+from regret_envs.worlds import World
 
 Observations = dict[str, npt.NDArray[np.float32]]
 Infos = dict[str, dict[str, Any]]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from regret_envs.arrays import FloatArray
 from regret_envs.envs.rounds import Seat
-from regret_envs.registry import lookup
-from regret_envs.worlds import FloatArray
+from regret_envs.names import lookup
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,14 +15,16 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from regret_envs.engine import AgentLike, PolicyError
+from regret_envs.arrays import FloatArray, IntArray
 from regret_envs.envs.actions import ActionMap, ActionMode
 from regret_envs.envs.observations import Observer, observation_space
 from regret_envs.feedback import Bandit, Place, unfit
 from regret_envs.games import NormalFormGame
 from regret_envs.metrics import off_simplex
-from regret_envs.registry import lookup
-from regret_envs.worlds import FloatArray, GameEpisode, IntArray, RunSeeds, World
+from regret_envs.names import lookup
+from regret_envs.play import AgentLike, PolicyError
+from regret_envs.seeding import RunSeeds
+from regret_envs.worlds import GameEpisode, World
 
 FeedbackMode = Literal["full", "bandit"]
 Opponent = str | AgentLike

@@ -14,7 +14,8 @@ from regret_envs.envs.parallel import DEFAULT_HORIZON, EpisodeError
 from regret_envs.envs.render import RENDER_MODES, Renderer
 from regret_envs.envs.rounds import FeedbackMode, Opponent, Rounds
 from regret_envs.games import Game
-from regret_envs.worlds import World, at_least
+from regret_envs.validation import at_least
+from regret_envs.worlds import World
 
 Opponents = Opponent | Sequence[Opponent]
 

@@ -13,8 +13,9 @@ from regret_envs.envs.actions import ActionError, ActionMode
 from regret_envs.envs.parallel import DEFAULT_HORIZON, EpisodeError
 from regret_envs.envs.rounds import FeedbackMode
 from regret_envs.envs.single import Opponents, single_player_rounds
-from regret_envs.registry import lookup
-from regret_envs.worlds import World, at_least
+from regret_envs.names import lookup
+from regret_envs.validation import at_least
+from regret_envs.worlds import World
 
 FloatBatch = npt.NDArray[np.float64]
 BoolBatch = npt.NDArray[np.bool_]

@@ -10,9 +10,9 @@ pygambit = pytest.importorskip("pygambit")
 
 from regret_envs import games, simulate
 from regret_envs.agents import Hedge
-from regret_envs.benchmarks.file_task import file_task
-from regret_envs.benchmarks.task import make_world
-from regret_envs.gambit import read_nfg
+from regret_envs.benchmarks.tasks.game_file import file_task
+from regret_envs.benchmarks.tasks.task import make_world
+from regret_envs.games.gambit import read_nfg
 
 # The first strategies vary fastest in the format.
 ROW, COLUMN = [[1, 1], [0, 0], [0, 2]], [[1, 1], [2, 3], [2, 0]]
@@ -94,7 +94,7 @@ def test_run_on_the_command_line(write, tmp_path):
     task, note = file_task(path)
     assert task.id == "selten" and make_world(task).loss_scale == 2 == task.loss_scale
     assert "payoffs divided by 1.5 to a range of 2" in note
-    program = [sys.executable, "-c", "from regret_envs.benchmarks.cli import main; main()"]
+    program = [sys.executable, "-c", "from regret_envs.benchmarks.cli.main import main; main()"]
     command = [*program, "run", "--game", str(path), "--agents", "hedge,blum-mansour", "--runs", "4"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regret_envs.benchmarks.task import Task
-from regret_envs.benchmarks.tasks import Suite
+from regret_envs.benchmarks.tasks.core import Suite
+from regret_envs.benchmarks.tasks.task import Task
 from regret_envs.worlds import Stream
 
 

@@ -1,0 +1,1 @@
+"""Agents for worlds that change: tracking and adaptive regret."""

@@ -1,0 +1,133 @@
+"""A strongly adaptive agent: little regret on every interval of rounds at once."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections import deque
+from dataclasses import KW_ONLY, dataclass, field
+
+import numpy as np
+
+from regret_envs.agents.base import Agent
+from regret_envs.agents.external.hedge import Hedge
+from regret_envs.agents.external.parameter_free import adanormalhedge_logits, normalised
+from regret_envs.arrays import FloatArray
+
+
+@dataclass(eq=False)
+class StronglyAdaptive(Agent):
+    """A meta-agent over sleeping experts: an agent of its own for every dyadic interval of rounds.
+
+    Level k has the intervals of rounds [i 2^k, (i + 1) 2^k), counted from 0, as many levels as the
+    horizon has, or so far where it is unknown. One agent a level is awake, begun where its interval
+    begins. They are weighed as AdaNormalHedge weighs sleeping experts, by the sums R and C over their
+    own intervals of how much less than the mixture they lost, and its absolute value, over ρ.
+
+    Args:
+        copies: the agent that is copied, told its interval's length as the horizon.
+        loss_range: ρ, what max_a ℓ_t(a) − min_a ℓ_t(a) does not exceed; 2 for losses in [−1, 1].
+
+    Raises:
+        TypeError: if `copies` is not an agent.
+        ValueError: if `loss_range` is not positive and finite.
+
+    Guarantee: on a dyadic interval of length n the regret is at most the copy's plus
+    ρ sqrt(3 n (ln N + ln B + ln(1 + ln N))), N being the number of intervals and
+    B ≤ 5/2 + 3/2 ln(1 + T), and any interval is cut into dyadic ones, at most two of a length:
+    O(ρ sqrt(n (ln d + ln T))) on every interval of length n (Daniely, Gonen and Shalev-Shwartz,
+    "Strongly Adaptive Online Learning", ICML 2015, for the intervals; Luo and Schapire, "Achieving All
+    with No Parameters: AdaNormalHedge", COLT 2015, for the weights).
+    """
+
+    copies: Agent = field(default_factory=Hedge)
+    _: KW_ONLY
+    loss_range: float = 2.0
+
+    reference = "Daniely, Gonen and Shalev-Shwartz 2015; Luo and Schapire 2015"
+    guarantee = "regret on every interval of length n: O(ρ sqrt(n (ln d + ln T)))"
+    bounds = "adaptive"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.copies, Agent):
+            raise TypeError(f"copies must be an agent, got {self.copies!r}")
+        self.takes = self.copies.takes
+        if not (np.isfinite(self.loss_range) and self.loss_range > 0):
+            raise ValueError(f"loss_range must be finite and above 0, got {self.loss_range!r}")
+
+    def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
+        """What the copies cannot play, at the length of any interval."""
+        lengths = (2**k for k in range((horizon or 1).bit_length()))
+        return next(filter(None, (self.copies.unsupported(num_actions, horizon=n) for n in lengths)), None)
+
+    def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float | None:
+        """The sum over two dyadic intervals of every length up to the horizon, for any interval."""
+        if self.copies.bounds != "external" or num_actions == 1:
+            return None if num_actions > 1 else 0.0
+        if loss_range > self.loss_range:
+            return math.inf
+        num_levels = horizon.bit_length()
+        log_n = math.log(sum(-(-horizon // 2**k) for k in range(num_levels)))
+        log_b = math.log(2.5 + 1.5 * math.log(1 + horizon))
+        total = 0.0
+        for k in range(num_levels):
+            copy_bound = self.copies.regret_bound(num_actions, 2**k, loss_range)
+            if copy_bound is None:
+                return None
+            weighing = math.sqrt(3 * 2**k * (log_n + log_b + math.log(1 + log_n)))
+            total += 2 * (copy_bound + self.loss_range * weighing)
+        return total
+
+    def reset(
+        self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
+    ) -> None:
+        """Begin with an agent a level."""
+        self._rng = rng
+        self._shape = (num_actions, num_runs)
+        self._num_levels = horizon.bit_length() if horizon else None
+        self._t = 0
+        self._experts: list[_Expert] = []
+        self._played: deque[tuple[list[_Expert], list[FloatArray], FloatArray]] = deque()
+        self._wake()
+
+    def _wake(self) -> None:
+        """Begin a new agent at every level whose interval begins in round t, counted from 0."""
+        num_actions, num_runs = self._shape
+        for level in range(self._num_levels or max(self._t.bit_length(), 1)):
+            if self._t % (1 << level):
+                break
+            agent = copy.deepcopy(self.copies)
+            agent.reset(num_actions, horizon=1 << level, num_runs=num_runs, rng=self._rng)
+            self._experts[level : level + 1] = [_Expert(agent, num_runs)]
+
+    def act(self) -> FloatArray:
+        """The experts' policies, weighed."""
+        proposals = [np.asarray(expert.agent.act()).T for expert in self._experts]
+        regrets = np.stack([expert.regrets for expert in self._experts])
+        weights = normalised(adanormalhedge_logits(regrets, np.stack([e.scales for e in self._experts])))
+        policies = np.zeros(self._shape)
+        for weight, proposal in zip(weights, proposals, strict=True):
+            policies += weight * proposal
+        self._played.append((list(self._experts), proposals, policies))
+        return policies.T
+
+    def observe(self, losses: FloatArray) -> None:
+        """Show the experts the losses and weigh them anew."""
+        experts, proposals, policies = self._played.popleft()
+        scaled = np.asarray(losses, dtype=np.float64).T / self.loss_range
+        for expert, proposal in zip(experts, proposals, strict=True):
+            gains = np.einsum("ar,ar->r", policies - proposal, scaled)
+            expert.regrets += gains
+            expert.scales += np.abs(gains)
+            expert.agent.observe(losses)
+        self._t += 1
+        self._wake()
+
+
+class _Expert:
+    """An agent for an interval, and in every run the mixture's regret to it, with its scale."""
+
+    def __init__(self, agent: Agent, num_runs: int) -> None:
+        self.agent = agent
+        self.regrets = np.zeros(num_runs)
+        self.scales = np.zeros(num_runs)

@@ -1,0 +1,1 @@
+"""Agents with a guarantee on external regret, and the baselines."""

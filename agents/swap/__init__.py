@@ -1,0 +1,1 @@
+"""Agents with a guarantee on swap or internal regret, and the stationary distribution that they need."""

@@ -1,0 +1,116 @@
+"""Two agents, paired on common seeds, task by task."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import msgspec
+import numpy as np
+
+from regret_envs.arrays import FloatArray
+from regret_envs.benchmarks.analysis import statistics
+from regret_envs.benchmarks.analysis.leaderboard import ALPHA, SCORE_METRICS
+from regret_envs.benchmarks.analysis.task_results import task_results
+from regret_envs.benchmarks.running.results import Row
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """How two agents differ in one metric on the runs that both played.
+
+    Attributes:
+        task: its id; "all": the normalised metric over the tasks (see `leaderboard`).
+        metric: the metric, lower is better.
+        num_runs: common runs.
+        first, second: the means over them.
+        difference: first minus second, the mean over runs.
+        standard_error: its standard error; None for a single run.
+        p: two-sided paired t-test, over tasks with Holm's correction; None if there is nothing to
+            test with.
+        better: the agent that the test says is better at 5 %; where there is no test, the one of the
+            lower mean; None: they cannot be told apart.
+        improvement: the chance that a run of the first scores below a run of the second.
+    """
+
+    task: str
+    metric: str
+    num_runs: int
+    first: float
+    second: float
+    difference: float
+    standard_error: float | None
+    p: float | None
+    better: str | None
+    improvement: statistics.Interval
+
+
+def compare(
+    rows: Iterable[Row],
+    first: str,
+    second: str,
+    *,
+    metric: str | None = None,
+    tasks: Collection[str] | None = None,
+    seed: int = 0,
+) -> list[Difference]:
+    """A line a task that both agents finished with common runs, then one a metric over all of them.
+
+    Args:
+        rows: result rows.
+        first, second: canonical specs.
+        metric: what is compared; None: each task's first metric, over tasks external and swap regret.
+        tasks: task ids, in this order; None: all there are, by name.
+        seed: of the bootstrap.
+    """
+    agents = [first, second]
+    results = [
+        r
+        for r in task_results(rows, tasks=tasks, agents=agents)[0]
+        if all(r.status(a) == "ok" for a in agents) and (metric is None or metric in r.metrics)
+    ]
+    found = []
+    for r in results:
+        m = metric or r.metrics[0]
+        common = _common(r.paired(agents, m))
+        if common.size:
+            found.append(_difference(r.task, m, [common], agents, seed))
+    adjusted = statistics.holm(np.array([np.nan if d.p is None else d.p for d in found]))
+    found = [
+        msgspec.structs.replace(d, p=None if np.isnan(p) else float(p), better=_better(d, p, agents))
+        for d, p in zip(found, adjusted, strict=True)
+    ]
+    for m in [metric] if metric else SCORE_METRICS:
+        tables = [r.normalised(_common(r.paired(agents, m)), m) for r in results if m in r.metrics]
+        if tables := [t for t in tables if t.size]:
+            found.append(_difference("all", m, tables, agents, seed))
+    return found
+
+
+def _common(table: FloatArray) -> FloatArray:
+    """The columns without NaN."""
+    return table[:, np.isfinite(table).all(0)]
+
+
+def _difference(task: str, metric: str, tables: list[FloatArray], agents: list[str], seed: int) -> Difference:
+    pairs = statistics.paired_differences(tables)
+    p = float(pairs.p[0, 1])
+    runs = sum(t.shape[1] for t in tables)
+    first, second = (float(np.mean([t[i].mean() for t in tables])) for i in (0, 1))
+    found = Difference(
+        task,
+        metric,
+        runs,
+        first,
+        second,
+        float(pairs.difference[0, 1]),
+        float(pairs.standard_error[0, 1]) if runs > len(tables) else None,
+        None if np.isnan(p) else p,
+        None,
+        statistics.probability_of_improvement(
+            [t[0] for t in tables], [t[1] for t in tables], rng=np.random.default_rng(seed)
+        ),
+    )
+    return msgspec.structs.replace(found, better=_better(found, p, agents))
+
+
+def _better(d: Difference, p: float, agents: list[str]) -> str | None:
+    return None if p > ALPHA else agents[0 if d.difference < 0 else 1]

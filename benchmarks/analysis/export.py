@@ -1,0 +1,75 @@
+"""Results as a Parquet table, a line a run, for pandas, polars, DuckDB and R."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from regret_envs.benchmarks.running.results import Row, complete_cells
+from regret_envs.benchmarks.running.runner import BLOCK_RUNS
+
+_BATCH_ROWS = 10_000
+
+
+def export_parquet(rows: Iterable[Row], path: str | os.PathLike[str]) -> int:
+    """Write the rows of whole cells, the last of each key, in long form: a line a run and value.
+
+    Columns are the fields of `Row` but for `values`, which become `run` and `value`. A cell without values
+    (failed, n/a) is one line with its message.
+
+    Returns:
+        The number of lines.
+
+    Raises:
+        ImportError: if pyarrow is not installed.
+        OSError: if the file cannot be written.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names = pa.dictionary(pa.int32(), pa.string())
+    text = (
+        "suite",
+        "task",
+        "agent",
+        "opponent",
+        "source",
+        "status",
+        "metric",
+        "key",
+        "identity",
+        "code_version",
+    )
+    schema = pa.schema(
+        [(name, names) for name in text]
+        + [(name, pa.int64()) for name in ("task_version", "player", "seed", "run", "round", "num_actions")]
+        + [("value", pa.float64()), ("loss_scale", pa.float64()), ("message", pa.string())]
+    )
+    lines = 0
+    # Under another name until it is whole, so that a reader never meets half a file.
+    unfinished = f"{os.fspath(path)}.part"
+    try:
+        with pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
+            cells = (row for cell in complete_cells(rows).values() for row in cell)
+            while batch := list(islice(cells, _BATCH_ROWS)):
+                table = list(_lines(batch))
+                lines += len(table)
+                writer.write_table(pa.Table.from_pylist(table, schema=schema))
+        os.replace(unfinished, path)
+    except BaseException:
+        if os.path.exists(unfinished):
+            os.remove(unfinished)
+        raise
+    return lines
+
+
+def _lines(rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        line = {name: getattr(row, name) for name in row.__struct_fields__}
+        first = row.block * BLOCK_RUNS
+        if not row.values:
+            yield {**line, "run": None, "value": None}
+        for i, value in enumerate(row.values):
+            yield {**line, "run": first + i, "value": value}

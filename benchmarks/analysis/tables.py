@@ -1,0 +1,319 @@
+"""Tables of text: Markdown for files and pipes, drawn for a terminal; and the leaderboard as such."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from regret_envs.benchmarks.analysis.leaderboard import (
+    Entry,
+    Estimate,
+    Leaderboard,
+    Score,
+    ScoreTable,
+    TaskTable,
+)
+
+if TYPE_CHECKING:
+    from regret_envs.benchmarks.analysis.comparison import Difference
+    from regret_envs.benchmarks.analysis.status import Progress
+    from regret_envs.benchmarks.analysis.tournament import Tournament
+
+WIDTH = 80
+_AGENT_WIDTH = 24
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells of text under column heads.
+
+    Attributes:
+        title: above the table.
+        columns: heads.
+        rows: as many cells as columns.
+        numbers: how many of the last columns are numbers: to the right, and never cut or wrapped.
+        note: below the table.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: int = 0
+    note: str = ""
+
+
+def markdown(tables: Sequence[Table]) -> str:
+    """The tables in Markdown."""
+    blocks = []
+    for table in tables:
+        widths = [max(map(len, column)) for column in zip(table.columns, *table.rows, strict=True)]
+        left = len(widths) - table.numbers
+        rule = [f"{'-' * (max(w, 3) - (i >= left))}{':' * (i >= left)}" for i, w in enumerate(widths)]
+        lines = [
+            "| "
+            + " | ".join(
+                cell.rjust(max(w, 3)) if i >= left else cell.ljust(max(w, 3))
+                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+            )
+            + " |"
+            for row in (table.columns, rule, *table.rows)
+        ]
+        blocks.append(
+            "\n".join([f"### {table.title}", "", *lines, *(["", table.note] if table.note else [])])
+        )
+    return "\n\n".join(blocks) + "\n"
+
+
+def show(tables: Sequence[Table]) -> None:
+    """Print the tables: drawn, at most 80 columns wide, on a terminal; else in Markdown.
+
+    A narrower terminal breaks the lines, which loses no digit.
+    """
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    console = Console(width=WIDTH)
+    if not console.is_terminal:
+        print(markdown(tables), end="")
+        return
+    for table in tables:
+        console.print(Text(table.title, style="bold"))
+        drawn = RichTable(box=None, header_style="dim")
+        left = len(table.columns) - table.numbers
+        for i, column in enumerate(table.columns):
+            number = i >= left
+            drawn.add_column(
+                Text(column), justify="right" if number else "left", no_wrap=number, overflow="fold"
+            )
+        for row in table.rows:
+            drawn.add_row(*map(Text, row))
+        console.print(drawn)
+        if table.note:
+            console.print(Text(table.note, style="dim"))
+        console.print()
+
+
+def print_as(format_: str, content: Any, tables: Sequence[Table]) -> None:
+    """Print `content` as "json", or the tables as "csv" (each under its own heads), "md" or "table"."""
+    if format_ == "json":
+        import msgspec
+
+        print(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())
+    elif format_ == "csv":
+        for table in tables:
+            csv.writer(sys.stdout, lineterminator="\n").writerows([table.columns, *table.rows])
+    elif format_ == "md":
+        print(markdown(tables), end="")
+    else:
+        show(tables)
+
+
+def number(value: float) -> str:
+    """Five significant digits, or all before the point."""
+    return f"{value:.0f}" if abs(value) >= 1e5 else f"{value:.5g}"
+
+
+def mean_and_error(e: Estimate) -> str:
+    """mean ± standard error, the error with two significant digits; the mean alone of a single run."""
+    if e.standard_error is None:
+        return number(e.mean)
+    if e.standard_error <= 1e-9 * abs(e.mean):
+        return f"{number(e.mean)} ± 0"
+    decimals = int(np.clip(1 - np.floor(np.log10(e.standard_error)), 0, 6))
+    return f"{e.mean:.{decimals}f} ± {e.standard_error:.{decimals}f}"
+
+
+SCORE_COLUMNS: dict[str, Callable[[Score], str]] = {
+    "score": lambda s: "–" if s.score is None else f"{s.score:.4f}",
+    "interval": lambda s: "–" if s.low is None else f"[{s.low:.4f}, {s.high:.4f}]",
+    "iqm": lambda s: "–" if s.iqm is None else f"{s.iqm.estimate:.4f}",
+    "iqm_interval": lambda s: (
+        "–" if s.iqm is None or s.low is None else f"[{s.iqm.low:.4f}, {s.iqm.high:.4f}]"
+    ),
+    "runs": lambda s: str(s.num_runs),
+    "n/a": lambda s: str(s.not_applicable),
+    "failed": lambda s: str(s.failed),
+}
+"""What the table of scores can show, by name."""
+
+_DEFAULT_COLUMNS = ("score", "interval", "n/a", "failed")
+_HEADS = {"interval": "95 % interval", "iqm_interval": "95 % of iqm"}
+
+
+def leaderboard_tables(board: Leaderboard, columns: Sequence[str] = ()) -> list[Table]:
+    """A table a task and, last, the scores over tasks with the notes below.
+
+    Args:
+        board: the leaderboard.
+        columns: metrics to show of the tasks and `SCORE_COLUMNS` of the scores; none of a kind: as
+            many metrics as fit in 80 columns, and score, interval, n/a and failed.
+    """
+    shown = [c for c in columns if c in SCORE_COLUMNS] or _DEFAULT_COLUMNS
+    metrics = [c for c in columns if c not in SCORE_COLUMNS]
+    # Where the scores count the tasks that an agent does not play, their tables leave it out.
+    tables = [_task_table(t, metrics, show_na=not board.overall) for t in board.tasks]
+    tables += [_score_table(t, shown) for t in board.overall]
+    if not tables:
+        return []
+    note = [*([_SCORE_NOTE] if board.overall else []), _RANK_NOTE, *board.notes]
+    return [*tables[:-1], replace(tables[-1], note="\n".join(note))]
+
+
+def _task_table(task: TaskTable, metrics: Sequence[str], *, show_na: bool) -> Table:
+    """The metrics, or as many as fit beside the agents, at least the first."""
+    columns = [m for m in metrics if m in task.metrics] or task.metrics
+    entries = [e for e in task.entries if show_na or e.status != "n/a"]
+    entries = entries or task.entries
+    texts = [[mean_and_error(e.estimates[m]) if e.estimates else e.status for m in columns] for e in entries]
+    room = WIDTH - len("|  #   |") - min(max(len(e.agent) for e in entries), _AGENT_WIDTH) - len("  |")
+    shown = 0
+    for i, metric in enumerate(columns):
+        room -= max(len(metric), *(len(row[i]) for row in texts)) + len("  |")
+        if i and room < 0 and not metrics:
+            break
+        shown += 1
+    rows = [[_rank(e), e.agent, *text[:shown]] for e, text in zip(entries, texts, strict=True)]
+    runs = sorted({e.num_runs for entry in entries for e in entry.estimates.values()})
+    count = " or ".join(map(str, runs)) + (" run" if runs == [1] else " runs")
+    return Table(
+        f"{task.task} (version {task.version}): T = {task.horizon}, {count}",
+        ["#", "agent", *(m.replace("_", " ") for m in columns[:shown])],
+        rows,
+        numbers=shown,
+    )
+
+
+def _score_table(table: ScoreTable, columns: Sequence[str]) -> Table:
+    name = table.metric.replace("_", " ")
+    rows = [[_rank(s), s.agent, *(SCORE_COLUMNS[c](s) for c in columns)] for s in table.scores]
+    count = len(table.common_tasks)
+    heads = ["#", "agent", *(_HEADS.get(c, c) for c in columns)]
+    title = f"{name}, {count} task{'s' * (count != 1)} in common"
+    return Table(title, heads, rows, numbers=len(columns))
+
+
+def _rank(e: Entry | Score) -> str:
+    return "–" if e.rank is None else f"{e.rank}{' ~' * e.overlaps}"
+
+
+_SCORE_NOTE = (
+    "score: the mean, over the tasks that all agents with a score have in common, of regret (of a gap "
+    "times T) divided by loss_scale · sqrt(T ln d / 2), 0 at d = 1; lower is better, and below 0 is "
+    "better than the best fixed choice in hindsight. The interval is a bootstrap over runs. n/a, failed: "
+    "tasks that the agent does not play, or failed in."
+)
+_RANK_NOTE = (
+    "#: agents share a rank if a paired test on common runs cannot tell them apart (5 %, Holm's "
+    "correction); ~: the 95 % interval meets a neighbour's."
+)
+
+
+_CSV_COLUMNS = (
+    *("task", "version", "horizon", "rank", "overlaps", "agent", "status", "metric", "mean"),
+    *("standard_error", "runs", "low", "high", "iqm", "iqm_low", "iqm_high"),
+)
+
+
+def leaderboard_csv(board: Leaderboard) -> str:
+    """One line a task, agent and metric, numbers whole; the scores with how many tasks for the task."""
+    out = io.StringIO()
+    write = csv.writer(out, lineterminator="\n").writerow
+    write(_CSV_COLUMNS)
+    for task in board.tasks:
+        for e in task.entries:
+            where = [task.task, task.version, task.horizon, e.rank, e.overlaps, e.agent, e.status]
+            for metric, x in e.estimates.items():
+                write([*where, metric, x.mean, x.standard_error, x.num_runs, *[None] * 5])
+            if not e.estimates:
+                write([*where, *[None] * 9])
+    for table in board.overall:
+        for s in table.scores:
+            status = "ok" if s.score is not None else "no score"
+            count = len(table.common_tasks)
+            where = [f"{count} task{'s' * (count != 1)}", None, None, s.rank, s.overlaps, s.agent, status]
+            iqm = [None] * 3 if s.iqm is None else [s.iqm.estimate, s.iqm.low, s.iqm.high]
+            write([*where, f"normalised {table.metric}", s.score, None, s.num_runs, s.low, s.high, *iqm])
+    return out.getvalue()
+
+
+def compare_table(found: Sequence[Difference], first: str, second: str) -> Table:
+    """A line a task and metric."""
+    rows = [
+        [
+            d.task,
+            d.metric.replace("_", " "),
+            str(d.num_runs),
+            mean_and_error(Estimate(d.difference, d.standard_error, d.num_runs)),
+            "–" if d.p is None else f"{d.p:.2g}",
+            {first: "first", second: "second", None: "="}[d.better],
+            f"{d.improvement.estimate:.2f}",
+        ]
+        for d in found
+    ]
+    columns = ["task", "metric", "runs", "difference", "p", "better", "P(first)"]
+    return Table(f"{first} (first) and {second} (second)", columns, rows, numbers=5, note=_COMPARE_NOTE)
+
+
+_COMPARE_NOTE = (
+    "On the runs that both played. difference: first − second ± standard error; lower is better. p: paired "
+    "t-test, over tasks with Holm's correction; better at 5 %, by the mean where a single run leaves nothing "
+    "to test. P(first): the chance that a run of the first is better than one of the second. all: the "
+    "normalised metric over the tasks."
+)
+
+
+def progress_table(what: str, lines: Sequence[Progress]) -> Table:
+    """A line a task or agent."""
+    rows = [[x.name, *map(str, (x.cells, x.ok, x.not_applicable, x.failed, x.missing))] for x in lines]
+    columns = [what, "cells", "done", "n/a", "failed", "missing"]
+    return Table(f"Cells by {what}", columns, rows, numbers=5)
+
+
+def tournament_tables(found: Tournament, *, pairings: bool = False) -> list[Table]:
+    """The ranking, the payoff matrix of at most 12 agents, and every pairing if asked."""
+    rows = [
+        [
+            str(s.rank),
+            s.agent,
+            mean_and_error(Estimate(s.mean_payoff, s.error, 1)),
+            f"{s.nash:.3f}",
+            f"{s.nash_payoff:.4f}",
+        ]
+        for s in found.standings
+    ]
+    columns = ["#", "agent", "mean payoff", "nash", "payoff to nash"]
+    tables = [Table(f"{found.task}: ranking", columns, rows, numbers=3, note=_TOURNAMENT_NOTE)]
+    order = [found.agents.index(s.agent) for s in found.standings]
+    if len(order) <= 12:
+        payoffs = found.payoffs()[np.ix_(order, order)]
+        rows = [[str(i + 1), found.agents[a], *(f"{x:.3f}" for x in payoffs[i])] for i, a in enumerate(order)]
+        heads = ["", "agent in seat 0", *(str(i + 1) for i in range(len(order)))]
+        tables.append(Table("Payoff to seat 0, by row; seat 1 by column", heads, rows, numbers=len(order)))
+    if pairings:
+        rows = [
+            [
+                p.row,
+                p.column,
+                *(mean_and_error(Estimate(p.payoff[i], p.payoff_error[i], p.num_runs)) for i in (0, 1)),
+                *(number(x) for x in (*p.external_regret, *p.swap_regret, p.cce_gap, p.ce_gap)),
+            ]
+            for p in found.pairings
+        ]
+        heads = ["seat 0", "seat 1", "payoff 0", "payoff 1", "regret 0", "regret 1"]
+        heads += ["swap 0", "swap 1", "cce gap", "ce gap"]
+        tables.append(Table("Pairings", heads, rows, numbers=8))
+    return tables
+
+
+_TOURNAMENT_NOTE = (
+    "mean payoff: a round, over all opponents and both seats. nash: weight in the maximum-entropy "
+    "equilibrium of the game of choosing an agent, which pays half of what one gets more than the "
+    "opponent; payoff to nash: against that equilibrium, at most 0."
+)

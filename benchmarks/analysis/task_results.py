@@ -1,0 +1,129 @@
+"""What counts of the rows, a task each: the latest cells alone, and their values by agent and run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+
+from regret_envs.arrays import FloatArray
+from regret_envs.benchmarks.running.results import Row, Status, complete_cells
+
+
+def regret_unit(loss_scale: float, horizon: int, num_actions: int) -> float:
+    """loss_scale · sqrt(T ln d / 2): Hedge's guarantee for losses of that range at its best step."""
+    return loss_scale * float(np.sqrt(horizon * np.log(num_actions) / 2))
+
+
+def task_results(
+    rows: Iterable[Row], *, tasks: Collection[str] | None = None, agents: Collection[str] | None = None
+) -> tuple[list[TaskResults], list[str]]:
+    """What counts of the rows, a task each; and a note on what does not. Arguments as in `leaderboard`."""
+    cells = [
+        cell
+        for cell in complete_cells(rows).values()
+        if cell[0].opponent is None
+        and (tasks is None or cell[0].task in tasks)
+        and (agents is None or cell[0].agent in agents)
+    ]
+    cells, notes = _latest(cells)
+    order = sorted({cell[0].task for cell in cells}) if tasks is None else list(tasks)
+    results = [TaskResults(task, [c for c in cells if c[0].task == task]) for task in order]
+    return [r for r in results if r.metrics], notes
+
+
+def _latest(cells: Sequence[list[Row]]) -> tuple[list[list[Row]], list[str]]:
+    """The cells of the latest task versions and agents, and notes of what is left out."""
+    notes = []
+    newest: dict[str, int] = {}
+    for cell in cells:
+        newest[cell[0].task] = max(cell[0].task_version, newest.get(cell[0].task, 0))
+    for task, version in newest.items():
+        old = sum(cell[0].task == task and cell[0].task_version < version for cell in cells)
+        if old:
+            notes.append(f"{task}: {old} cells of versions before {version} are left out")
+    cells = [cell for cell in cells if cell[0].task_version == newest[cell[0].task]]
+
+    identity = {(cell[0].task, cell[0].agent): cell[0].identity for cell in cells}
+    kept = [cell for cell in cells if cell[0].identity == identity[cell[0].task, cell[0].agent]]
+    changed = {cell[0].agent for cell in cells} if len(kept) < len(cells) else set()
+    for agent in sorted(changed):
+        old = sum(c[0].agent == agent for c in cells) - sum(c[0].agent == agent for c in kept)
+        if old:
+            notes.append(f"{agent}: {old} cells from before a change are left out")
+
+    # Of a seed block that was run with fewer and with more runs, the longer one has it all.
+    # Sorted, so that the order in which cells were finished does not show.
+    blocks: dict[tuple[str, str, int, int], list[Row]] = {}
+    for cell in kept:
+        block = (cell[0].task, cell[0].agent, cell[0].seed, cell[0].block)
+        if block not in blocks or cell[0].num_runs >= blocks[block][0].num_runs:
+            blocks[block] = cell
+    return [blocks[key] for key in sorted(blocks)], notes
+
+
+class TaskResults:
+    """The cells of one task, latest ones alone, every agent's together.
+
+    Attributes:
+        task, version, horizon: the task.
+        metrics: what was measured, the main one first.
+        rounds: the rounds at which it was.
+        num_actions: d, the largest over players.
+        unit: `regret_unit` of the task.
+        agents: the cells of every agent that was run.
+    """
+
+    def __init__(self, task: str, cells: Sequence[list[Row]]) -> None:
+        self.task = task
+        ok = [cell for cell in cells if cell[0].status == "ok"]
+        self.metrics = tuple(dict.fromkeys(row.metric for row in ok[0] if row.metric)) if ok else ()
+        self.horizon = max((row.round or 0 for row in ok[0]), default=0) if ok else 0
+        self.rounds = sorted({row.round for row in ok[0] if row.round}) if ok else []
+        self.version = cells[0][0].task_version if cells else 0
+        self.num_actions = ok[0][0].num_actions if ok else 0
+        self.unit = regret_unit(ok[0][0].loss_scale, self.horizon, ok[0][0].num_actions) if ok else 0.0
+        self.agents: dict[str, list[list[Row]]] = {}
+        for cell in cells:
+            self.agents.setdefault(cell[0].agent, []).append(cell)
+
+    def status(self, agent: str) -> Status | None:
+        """None if the agent was not run."""
+        statuses = {cell[0].status for cell in self.agents.get(agent, [])}
+        order: tuple[Status, ...] = ("failed", "n/a", "ok")
+        return next((s for s in order if s in statuses), None)
+
+    @property
+    def played(self) -> list[str]:
+        """The agents whose every cell went well."""
+        return [agent for agent in self.agents if self.status(agent) == "ok"]
+
+    def values(self, agent: str, metric: str, *, at: int | None = None) -> FloatArray:
+        """The metric in every run, at a round or at the horizon."""
+        return np.concatenate(
+            [
+                row.values
+                for cell in self.agents[agent]
+                for row in cell
+                if row.metric == metric and row.round == (at or self.horizon)
+            ]
+        )
+
+    def runs(self, agent: str) -> list[tuple[int, int, int]]:
+        """What tells the runs apart, in the order of `values`: equal ones faced the same losses."""
+        cells = self.agents[agent]
+        return [(c[0].seed, c[0].block, i) for c in cells for i in range(c[0].num_runs)]
+
+    def paired(self, agents: Sequence[str], metric: str) -> FloatArray:
+        """(num_agents, num_runs) of every run that an agent played, NaN where another did not."""
+        columns = {run: i for i, run in enumerate(dict.fromkeys(r for a in agents for r in self.runs(a)))}
+        table = np.full((len(agents), len(columns)), np.nan)
+        for i, agent in enumerate(agents):
+            table[i, [columns[run] for run in self.runs(agent)]] = self.values(agent, metric)
+        return table
+
+    def normalised(self, values: FloatArray, metric: str) -> FloatArray:
+        """Values at the horizon as regrets over `regret_unit`; 0 with one action."""
+        if not self.unit:
+            return np.zeros_like(values)
+        return values * (1 if "regret" in metric else self.horizon) / self.unit

@@ -1,0 +1,197 @@
+"""The command line, `regret-envs`. What a command needs is imported when it runs."""
+
+from __future__ import annotations
+
+import functools
+import io
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from regret_envs.benchmarks.cli.common import (
+    Usage,
+    chosen_agents,
+    chosen_tasks,
+    executor_option,
+    results_option,
+    run_cells,
+    say,
+    states_folder,
+)
+from regret_envs.benchmarks.cli.play import check, tournament
+from regret_envs.benchmarks.cli.results import (
+    compare,
+    export,
+    leaderboard,
+    plot,
+    report,
+    show_leaderboard,
+    status,
+)
+from regret_envs.benchmarks.cli.train import train
+from regret_envs.benchmarks.reproduce.command import reproduce
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from regret_envs.benchmarks.analysis.tables import Table
+    from regret_envs.benchmarks.tasks.task import Task
+    from regret_envs.worlds import World
+
+
+class _Commands(click.Group):
+    """Ends with status 130 when interrupted, and shows "?" for a letter that a terminal or pipe cannot."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            ctx.exit(130)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="regret-envs")
+def main() -> None:
+    """Online-learning agents against streams and games: exact regrets and equilibrium gaps."""
+
+
+_KINDS = ("suites", "tasks", "agents", "environments")
+
+
+@main.command("list", short_help="Suites, tasks, agents and environments.")
+@click.argument("kind", type=click.Choice(_KINDS), required=False)
+def list_(kind: str | None) -> None:
+    """Suites, tasks, agents and environments, each with a line."""
+    from regret_envs.benchmarks.analysis.tables import show
+
+    tables = {"suites": _suites, "tasks": _tasks, "agents": _agents, "environments": _environments}
+    show([tables[k]() for k in ([kind] if kind else _KINDS)])
+
+
+def _suites() -> Table:
+    from regret_envs.benchmarks.analysis.tables import Table
+    from regret_envs.benchmarks.tasks.core import SUITES
+    from regret_envs.plugins import plugins
+
+    rows = [[name, str(len(suite.tasks)), suite.summary] for name, suite in SUITES.items()]
+    found, problems = plugins("suites", SUITES)
+    rows += [[p.name, "–", f"a plug-in of {p.distribution}"] for p in found.values()]
+    return Table("Suites", ["suite", "tasks", "what it is"], rows, note="\n".join(problems))
+
+
+def _tasks() -> Table:
+    from regret_envs.benchmarks.analysis.tables import Table
+    from regret_envs.benchmarks.tasks.core import TASKS
+    from regret_envs.plugins import plugins
+
+    rows = [[task.id, str(task.horizon), task.summary] for task in TASKS.values()]
+    found, problems = plugins("tasks", TASKS)
+    rows += [[p.name, "–", f"a plug-in of {p.distribution}"] for p in found.values()]
+    return Table("Tasks", ["task", "T", "what it is"], rows, note="\n".join(problems))
+
+
+def _agents() -> Table:
+    from regret_envs.agents.registry import known_agents
+    from regret_envs.benchmarks.analysis.tables import Table
+
+    known, problems = known_agents()
+    rows = [[name, entry.summary, entry.takes, entry.bounds or "–"] for name, entry in known.items()]
+    note = (
+        "Feedback: any (losses or estimates of them), full (all losses) or bandit (the drawn action's). "
+        "Bounds: the regret that the agent's guarantee is about."
+    )
+    return Table(
+        "Agents", ["agent", "what it is", "feedback", "bounds"], rows, note="\n".join([note, *problems])
+    )
+
+
+def _environments() -> Table:
+    from regret_envs import games, streams
+    from regret_envs.benchmarks.analysis.tables import Table
+    from regret_envs.envs import ENVIRONMENTS, PREDICTION
+
+    worlds: dict[str, Mapping[str, Callable[..., World]]] = {
+        "streams": streams.STREAMS,
+        "games": games.NAMED_GAMES,
+    }
+    rows = [[name, entry.summary] for name, entry in (ENVIRONMENTS | PREDICTION).items()]
+    rows += [
+        [f"{kind}.{name}", (world.__doc__ or "").split("\n")[0].partition(":")[0].rstrip(".")]
+        for kind, named in worlds.items()
+        for name, world in named.items()
+    ]
+    return Table("Environments", ["environment", "what it is"], rows)
+
+
+@main.command(short_help="Run a suite and show its leaderboard.")
+@click.option("--suite", default="core", show_default=True, help="Suites or tasks, comma-separated.")
+@click.option(
+    "--game",
+    "game_files",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="A Gambit file (.nfg) to play in place of a suite; may be given several times.",
+)
+@click.option("--agents", default="all", show_default=True, help="Agent specs, or all, comma-separated.")
+@click.option("--runs", type=click.IntRange(min=1), default=64, show_default=True, help="Runs a task.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@results_option
+@click.option("--rerun", is_flag=True, help="Also run what is there already.")
+@executor_option
+@click.pass_context
+def run(
+    context: click.Context,
+    suite: str,
+    game_files: tuple[Path, ...],
+    agents: str,
+    runs: int,
+    seed: int,
+    results: Path,
+    rerun: bool,
+    executor: str,
+) -> None:
+    """Run a suite and show its leaderboard; what is in the results file already is not run again.
+
+    An agent is a built-in name or "module:Class" from the working folder, with settings in
+    brackets: --agents "hedge[step_size=0.7],blum-mansour,mypkg.mine:Mine".
+    """
+    from regret_envs.benchmarks.running import runner
+    from regret_envs.benchmarks.running.results import complete_cells
+
+    tasks, notes = _file_tasks(game_files) if game_files else (chosen_tasks(suite), [])
+    suite = "files" if game_files else suite
+    specs, lacking = chosen_agents(agents)
+    # Cells that take long go on from where they were.
+    measure = functools.partial(runner.measure, states=states_folder(results))
+    cells = runner.plan(suite, tasks, specs, runs=runs, seed=seed)
+    rows = run_cells(cells, results, executor, rerun=rerun, measure=measure)
+    show_leaderboard(rows, [task.id for task in tasks], specs, None, "table", [*notes, *lacking])
+    keys = {cell.key for cell in cells}
+    failed = [c[0] for key, c in complete_cells(rows).items() if key in keys and c[0].status == "failed"]
+    if failed:
+        say(f"{len(failed)} of {len(cells)} cells failed; their tracebacks are in {results}:")
+        for row in failed:
+            say(f"  {row.agent} on {row.task}: {row.reason}")
+        context.exit(1)
+
+
+def _file_tasks(paths: Iterable[Path]) -> tuple[list[Task], list[str]]:
+    """The tasks of Gambit files, and a line about each."""
+    from regret_envs.benchmarks.tasks.game_file import file_task
+
+    try:
+        tasks, notes = zip(*map(file_task, paths), strict=True)
+    except (ImportError, OSError, ValueError) as error:
+        raise Usage(str(error)) from None
+    return list(tasks), list(notes)
+
+
+for _command in (leaderboard, status, compare, export, tournament, plot, report, check):
+    main.add_command(_command)
+main.add_command(reproduce)
+main.add_command(train)

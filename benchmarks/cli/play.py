@@ -1,0 +1,89 @@
+"""Commands that play, beside `run`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from regret_envs.benchmarks.cli.common import (
+    Usage,
+    chosen_agents,
+    executor_option,
+    results_option,
+    run_cells,
+    say,
+)
+from regret_envs.benchmarks.cli.results import FORMATS
+
+
+@click.command(short_help="Everyone against everyone, in both seats.")
+@click.option("--game", required=True, help="A game of two players, as `list environments` names it.")
+@click.option("--agents", default="all", show_default=True, help="Agent specs, or all, comma-separated.")
+@click.option("--horizon", type=click.IntRange(min=1), default=1000, show_default=True, help="Rounds.")
+@click.option("--runs", type=click.IntRange(min=1), default=64, show_default=True, help="Runs a pairing.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--pairings", is_flag=True, help="Also every pairing.")
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
+@results_option
+@executor_option
+def tournament(
+    game: str,
+    agents: str,
+    horizon: int,
+    runs: int,
+    seed: int,
+    pairings: bool,
+    format_: str,
+    results: Path,
+    executor: str,
+) -> None:
+    """Everyone against everyone, in both seats: payoffs, and Nash averaging instead of a rating."""
+    from regret_envs.benchmarks.analysis import tables, tournament
+    from regret_envs.names import UnknownNameError
+
+    try:
+        task = tournament.tournament_task(game.removeprefix("games."), horizon)
+    except (UnknownNameError, ValueError, TypeError) as error:
+        raise Usage(str(error)) from None
+    specs, lacking = chosen_agents(agents)
+    cells = tournament.plan_tournament(task, specs, runs=runs, seed=seed)
+    rows = run_cells(cells, results, executor, rerun=False, measure=tournament.measure_pairing)
+    found = tournament.tournament(rows, task.id, specs)
+    for line in [*lacking, *found.notes]:
+        say(line)
+    if not found.agents:
+        raise click.ClickException("nobody has played everyone")
+    tables.print_as(format_, found, tables.tournament_tables(found, pairings=pairings))
+
+
+@click.command(short_help="See whether an agent does what it must.")
+@click.argument("agent")
+@click.pass_context
+def check(context: click.Context, agent: str) -> None:
+    """Whether an agent does what it must to be run, and what to mend.
+
+    AGENT is a spec, such as mypkg.mine:Mine[alpha=2].
+    """
+    from regret_envs.agents import registry
+    from regret_envs.benchmarks.analysis.conformance import check as findings
+    from regret_envs.names import UnknownNameError
+
+    sys.path.insert(0, os.getcwd())
+    try:
+        registry.make(agent)
+    except (ImportError, registry.SpecError, UnknownNameError) as error:
+        raise Usage(str(error)) from None
+    except Exception as error:
+        raise click.ClickException(f"{agent} cannot be made: {type(error).__name__}: {error}") from None
+    found = findings(lambda: registry.make(agent))
+    for f in found:
+        click.echo(f"{f.status:7} {f.what}")
+        if f.problem:
+            click.echo(f"        {f.problem}\n        to mend: {f.mend}")
+    failed = sum(f.status == "fails" for f in found)
+    advice = sum(f.status == "advice" for f in found)
+    click.echo(f"{agent}: {failed} to mend, {advice} to consider, {len(found) - failed - advice} well")
+    context.exit(1 if failed else 0)

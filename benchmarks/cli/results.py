@@ -1,0 +1,288 @@
+"""Commands that read results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from regret_envs.benchmarks.cli.common import (
+    Usage,
+    chosen_agents,
+    chosen_tasks,
+    read_rows,
+    results_option,
+    say,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from regret_envs.benchmarks.running.results import Row
+
+T = TypeVar("T")
+
+FORMATS = ("table", "json", "csv", "md")
+
+
+@click.command(short_help="What the results come to.")
+@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
+@click.option("--metric", help="What ranks the agents.  [default: each task's first]")
+@click.option("--by", type=click.Choice(["task", "score"]), help="Tables a task alone, or scores alone.")
+@click.option("--columns", help="Metrics and columns of the scores, comma-separated.  [default: what fits]")
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
+@results_option
+def leaderboard(
+    suite: str | None, metric: str | None, by: str | None, columns: str | None, format_: str, results: Path
+) -> None:
+    """Show what the results come to: mean ± standard error a task, and the scores over all."""
+    from regret_envs.benchmarks.analysis.tables import SCORE_COLUMNS
+    from regret_envs.benchmarks.tasks.task import METRICS
+    from regret_envs.names import UnknownNameError, lookup
+
+    tasks = [task.id for task in chosen_tasks(suite)] if suite else None
+    named = [name.strip() for name in columns.split(",")] if columns else []
+    try:
+        if metric is not None:
+            lookup("metric", metric, METRICS)
+        for name in named:
+            lookup("column", name, {**METRICS, **SCORE_COLUMNS})
+    except UnknownNameError as error:
+        raise Usage(str(error)) from None
+    show_leaderboard(read_rows(results), tasks, None, metric, format_, [], by, named)
+
+
+def show_leaderboard(
+    rows: list[Row],
+    tasks: list[str] | None,
+    agents: list[str] | None,
+    metric: str | None,
+    format_: str,
+    notes: list[str],
+    by: str | None = None,
+    columns: Sequence[str] = (),
+) -> None:
+    """Print the leaderboard of rows; arguments as in `leaderboard`, and what to show of it."""
+    import msgspec
+
+    from regret_envs.benchmarks.analysis import tables
+    from regret_envs.benchmarks.analysis.leaderboard import leaderboard
+
+    iqm = format_ in ("json", "csv") or any(name.startswith("iqm") for name in columns)
+    board = leaderboard(rows, metric=metric, tasks=tasks, agents=agents, iqm=iqm)
+    board = msgspec.structs.replace(
+        board,
+        tasks=board.tasks if by != "score" else [],
+        overall=board.overall if by != "task" else [],
+        notes=[*board.notes, *notes],
+    )
+    if format_ == "csv":
+        click.echo(tables.leaderboard_csv(board), nl=False)
+    else:
+        tables.print_as(format_, board, tables.leaderboard_tables(board, columns))
+
+
+@click.command(short_help="Two agents on the runs that both played.")
+@click.argument("first")
+@click.argument("second")
+@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
+@click.option("--metric", help="What is compared.  [default: each task's first]")
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
+@results_option
+def compare(
+    first: str, second: str, suite: str | None, metric: str | None, format_: str, results: Path
+) -> None:
+    """Two agents on the runs that both played, task by task, and over all of them."""
+    from regret_envs.agents import registry
+    from regret_envs.benchmarks.analysis import tables
+    from regret_envs.benchmarks.analysis.comparison import compare as differences
+    from regret_envs.benchmarks.tasks.task import METRICS
+    from regret_envs.names import UnknownNameError, lookup
+
+    rows = read_rows(results)
+    known = dict.fromkeys(row.agent for row in rows)
+    try:
+        agents = [registry.canonical(spec) for spec in (first, second)]
+        for agent in agents:
+            lookup("agent in the results", agent, known)
+        if metric is not None:
+            lookup("metric", metric, METRICS)
+    except (registry.SpecError, UnknownNameError) as error:
+        raise Usage(str(error)) from None
+    tasks = [task.id for task in chosen_tasks(suite)] if suite else None
+    found = differences(rows, agents[0], agents[1], metric=metric, tasks=tasks)
+    if not found:
+        raise click.ClickException(
+            f"{agents[0]} and {agents[1]} have no runs in common in {results}: "
+            f'regret-envs run --agents "{agents[0]},{agents[1]}" makes some'
+        )
+    tables.print_as(format_, found, [tables.compare_table(found, agents[0], agents[1])])
+
+
+def _is_here(agent: str) -> bool:
+    """Whether the agent can be made; if not, say so."""
+    from regret_envs.agents import registry
+
+    try:
+        registry.source_hash(agent)
+    except (ImportError, ValueError) as error:
+        say(f"what is missing of {agent} is not known: {error}")
+        return False
+    return True
+
+
+@click.command()
+@click.option("--suite", help="Suites or tasks, comma-separated.  [default: what the file was made for]")
+@click.option("--agents", help="Agent specs, comma-separated.  [default: those in the file]")
+@click.option("--runs", type=click.IntRange(min=1), help="Runs a task.  [default: as in the file]")
+@click.option("--seed", type=click.IntRange(min=0), help="[default: those in the file]")
+@results_option
+def status(suite: str | None, agents: str | None, runs: int | None, seed: int | None, results: Path) -> None:
+    """What is done, failed and missing."""
+    from regret_envs.benchmarks.analysis import tables
+    from regret_envs.benchmarks.analysis.status import Asked, asked_for, progress
+    from regret_envs.benchmarks.running import runner
+    from regret_envs.benchmarks.running.results import complete_cells
+    from regret_envs.benchmarks.tasks.core import TASKS
+
+    rows = read_rows(results)
+    asked = asked_for(rows, {task.id for task in TASKS.values() if task.num_runs is not None})
+    if suite is not None:
+        every = tuple(dict.fromkeys(agent for a in asked for agent in a.agents))
+        seeds = sorted({a.seed for a in asked})
+        asked = [Asked(suite, every, max(a.runs for a in asked), s) for s in seeds]
+    given = chosen_agents(agents)[0] if agents else None
+    cells = {}
+    for a in asked:
+        if seed is None or a.seed == seed:
+            try:
+                tasks = chosen_tasks(a.suite)
+            except Usage as error:  # made from files that are not known by name, or gone
+                say(f"what is missing of {a.suite!r} is not known: {error.message}")
+                continue
+            here = given or [agent for agent in a.agents if _is_here(agent)]
+            planned = runner.plan(a.suite, tasks, here, runs=runs or a.runs, seed=a.seed)
+            # Tasks of a fixed number of runs have one seed, whatever was asked.
+            cells.update({cell.key: cell for cell in planned})
+    if not cells:
+        raise click.ClickException("nothing of what was asked for is known by name: give --suite")
+    by_task, by_agent = progress(list(cells.values()), complete_cells(rows))
+    tables.show([tables.progress_table("task", by_task), tables.progress_table("agent", by_agent)])
+
+
+@click.command(short_help="The results as a Parquet file.")
+@click.option(
+    "--parquet", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The file to write."
+)
+@results_option
+def export(parquet: Path, results: Path) -> None:
+    """Write the results as a table for other programs, a line a run and value."""
+    from regret_envs.benchmarks.analysis.export import export_parquet
+
+    try:
+        lines = export_parquet(read_rows(results), parquet)
+    except ImportError as error:
+        raise click.ClickException(
+            f'{error.name} is not installed: pip install "regret-envs[parquet]"'
+        ) from None
+    except OSError as error:
+        raise click.ClickException(f"{parquet} cannot be written: {error.strerror or error}") from None
+    say(f"{lines} lines in {parquet}")
+
+
+@click.command(short_help="Tables and curves in one HTML file.")
+@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
+@click.option("--title", default="regret-envs", show_default=True, help="The heading.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("report.html"),
+    show_default=True,
+    help="The file to write.",
+)
+@results_option
+def report(suite: str | None, title: str, out: Path, results: Path) -> None:
+    """Leaderboard, curves and tournaments in one HTML file that needs nothing else."""
+    from regret_envs.benchmarks.analysis.report import report as page
+
+    rows = read_rows(results)
+    tasks = [task.id for task in chosen_tasks(suite)] if suite else None
+    text = _with_matplotlib(lambda: page(rows, tasks=tasks, title=title))
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"{out} cannot be written: {error.strerror}") from None
+    say(f"{len(text.encode()) / 1e3:.0f} kB in {out}")
+
+
+@click.command(short_help="Curves of tasks, heat maps of tournaments.")
+@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
+@click.option("--metric", help="What is drawn.  [default: each task's first]")
+@click.option("--agents", help="Agent specs, comma-separated.  [default: the best]")
+@click.option(
+    "--format", "format_", type=click.Choice(["svg", "pdf", "png"]), default="svg", show_default=True
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("figures"),
+    show_default=True,
+    help="The folder to write to.",
+)
+@results_option
+def plot(
+    suite: str | None, metric: str | None, agents: str | None, format_: str, out: Path, results: Path
+) -> None:
+    """Curves of every task and heat maps of tournaments, a file each."""
+    rows = read_rows(results)
+    tasks = [task.id for task in chosen_tasks(suite)] if suite else None
+    chosen = chosen_agents(agents)[0] if agents else None
+    drawn = _with_matplotlib(lambda: _draw(rows, tasks, chosen, metric, format_, out))
+    if not drawn:
+        raise click.ClickException("there is nothing to draw: no such task, agent or metric in the results")
+    say(f"{drawn} figures in {out}")
+
+
+def _draw(
+    rows: list[Row],
+    tasks: list[str] | None,
+    agents: list[str] | None,
+    metric: str | None,
+    format_: str,
+    out: Path,
+) -> int:
+    from regret_envs.benchmarks.analysis import figures
+    from regret_envs.benchmarks.analysis.leaderboard import leaderboard
+    from regret_envs.benchmarks.analysis.task_results import task_results
+    from regret_envs.benchmarks.analysis.tournament import tournament
+
+    found = {}
+    ranked = {t.task: [e.agent for e in t.entries if e.rank] for t in leaderboard(rows, metric=metric).tasks}
+    for r in task_results(rows, tasks=tasks)[0]:
+        named = [a for a in ranked.get(r.task, []) if agents is None or a in agents]
+        looks = {a: i for i, a in enumerate(named[: figures.MOST_AGENTS])}
+        if looks:
+            name = metric or r.metrics[0]
+            found[f"{r.task}-{name}"] = figures.curves(r, name, looks, legend=True)
+    if tasks is None and metric is None:
+        for task in {row.task for row in rows if row.opponent is not None}:
+            if (t := tournament(rows, task, agents)).agents:
+                found[task] = figures.heat_map(t)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, figure in found.items():
+        figure.savefig(out / f"{name.replace('/', '-')}.{format_}", dpi=200)
+    return len(found)
+
+
+def _with_matplotlib(make: Callable[[], T]) -> T:
+    try:
+        from regret_envs.benchmarks.analysis import figures
+
+        with figures.style():
+            return make()
+    except ModuleNotFoundError as error:
+        if error.name != "matplotlib":
+            raise
+        message = 'matplotlib is not installed: pip install "regret-envs[plot]"'
+        raise click.ClickException(message) from None

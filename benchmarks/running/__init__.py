@@ -1,0 +1,1 @@
+"""Measuring cells: the runner, the driver and its executors, and the results file."""

@@ -1,0 +1,190 @@
+"""The driver: hands cells to a pool in chunks, whatever becomes of the workers.
+
+Only the driver writes results. Cells go out in chunks worth a fraction of a second, a bounded number at
+a time, so that a million of them need no more memory than a few and a worker that dies takes little along.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+import traceback
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+
+from regret_envs.benchmarks.running.executors import ExecutorError, Pool
+from regret_envs.benchmarks.running.results import Row
+from regret_envs.benchmarks.running.runner import Cell, failed_row, measure
+
+CHUNK_SECONDS = 0.2
+CHUNK_CELLS = 500
+END_SECONDS = 30
+ATTEMPTS = 3
+"""So many times a cell is given to a worker that dies of it, the last time alone."""
+
+Measure = Callable[[Cell], list[Row]]
+
+
+def run(cells: Sequence[Cell], pool: Pool, *, measure: Measure = measure) -> Iterator[list[list[Row]]]:
+    """The rows of every cell, as chunks of cells are finished.
+
+    A pool that breaks since a worker was killed is started again, and what was out is given out once
+    more, cell by cell; cells that were out twice when it broke are run alone, one after the other, at
+    the end. A cell that kills its worker each time becomes a "failed" row that says so.
+
+    Args:
+        cells: the cells, in the order in which they are given out.
+        pool: the workers.
+        measure: what is done with a cell (picklable).
+
+    Raises:
+        ExecutorError: if the workers cannot be used; says what to do.
+    """
+    queue = _Queue(cells)
+    out: dict[Future[Finished], list[Cell]] = {}
+    while queue or out:
+        # Twice as many chunks as workers, so that none waits for the driver.
+        while len(out) < 2 * pool.num_workers and (chunk := queue.take(pool.num_workers, idle=not out)):
+            try:
+                out[pool.submit(measure_chunk, chunk, measure)] = chunk
+            except BrokenExecutor:
+                queue.give_back(chunk)
+                break
+        done = wait(out, return_when=FIRST_COMPLETED).done
+        if any(map(_broke, done)):
+            # All end now: well before it broke, or with it. What does not end is lost too.
+            wait(out, timeout=END_SECONDS)
+            done = set(out)
+        lost: list[list[Cell]] = []
+        given_up: list[list[Row]] = []
+        broken: Exception | None = None
+        for future in done:
+            chunk = out.pop(future)
+            try:
+                finished = future.result(timeout=0)
+            except (BrokenExecutor, CancelledError, TimeoutError) as error:
+                lost.append(chunk)
+                broken = error
+            except Exception as error:
+                pool.explain(error)
+                given_up += queue.lost([chunk], error, certain=True)
+            else:
+                queue.learn(chunk, finished.seconds)
+                yield finished.rows
+        if broken is not None or not done:
+            _restart(pool)
+            given_up += queue.lost(lost, broken, certain=sum(map(len, lost)) == 1)
+        if given_up:
+            yield given_up
+
+
+def _broke(future: Future[Finished]) -> bool:
+    """Whether the workers were gone before it ended; a cluster that is lost cancels what is out."""
+    return future.cancelled() or isinstance(future.exception(), BrokenExecutor)
+
+
+class Finished:
+    """What a worker makes of a chunk: the rows of every cell, and how long it took."""
+
+    def __init__(self, rows: list[list[Row]], seconds: float) -> None:
+        self.rows = rows
+        self.seconds = seconds
+
+
+def measure_chunk(cells: Sequence[Cell], measure: Measure) -> Finished:
+    """Measure the cells one by one; whatever one of them does, the others are kept."""
+    begun = time.perf_counter()
+    return Finished([_measured(cell, measure) for cell in cells], time.perf_counter() - begun)
+
+
+def _measured(cell: Cell, measure: Measure) -> list[Row]:
+    try:
+        return measure(cell)
+    except BaseException as error:  # SystemExit, or a KeyboardInterrupt that an agent raises, too
+        return [failed_row(cell, "".join(traceback.format_exception(error)))]
+
+
+def _restart(pool: Pool) -> None:
+    """Start the workers again and see that they live.
+
+    Raises:
+        ExecutorError: if they die before they are given anything.
+    """
+    pool.restart()
+    try:
+        pool.submit(os.getpid).result()
+    except BrokenExecutor as error:
+        raise ExecutorError(
+            f"worker processes die as soon as they are started, out of memory perhaps: {error}"
+        ) from error
+
+
+class _Queue:
+    """Cells that wait, in chunks of about the same time, and what is known of deaths."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self._waiting = deque(cells)
+        self._again: deque[Cell] = deque()
+        self._alone: deque[Cell] = deque()
+        self._deaths: Counter[str] = Counter()
+        self._seconds_per_cost: float | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting or self._again or self._alone)
+
+    def take(self, num_workers: int, *, idle: bool) -> list[Cell]:
+        """The next chunk; a suspect only when the workers are idle and nothing else waits."""
+        if self._again:
+            return [self._again.popleft()]
+        if not self._waiting:
+            return [self._alone.popleft()] if idle and self._alone else []
+        chunk = [self._waiting.popleft()]
+        if self._seconds_per_cost is not None:
+            # Not so many that workers are idle at the end.
+            most = min(CHUNK_CELLS, math.ceil(len(self._waiting) / (2 * num_workers)))
+            cost = CHUNK_SECONDS / self._seconds_per_cost - chunk[0].cost
+            while len(chunk) < most and self._waiting and self._waiting[0].cost <= cost:
+                cost -= self._waiting[0].cost
+                chunk.append(self._waiting.popleft())
+        return chunk
+
+    def give_back(self, chunk: Sequence[Cell]) -> None:
+        """Put a chunk that did not go out first again."""
+        self._waiting.extendleft(reversed(chunk))
+
+    def learn(self, chunk: Sequence[Cell], seconds: float) -> None:
+        """Adjust the sizes of chunks to come."""
+        new = seconds / sum(cell.cost for cell in chunk)
+        old = self._seconds_per_cost
+        self._seconds_per_cost = max(new if old is None else (old + new) / 2, 1e-12)
+
+    def lost(
+        self, chunks: Sequence[Sequence[Cell]], error: Exception | None, *, certain: bool
+    ) -> list[list[Row]]:
+        """Queue again what was out when workers died; the rows of cells given up.
+
+        Args:
+            chunks: what was out.
+            error: what the executor said.
+            certain: whether a chunk of one cell was lost through that cell.
+        """
+        given_up = []
+        for chunk in chunks:
+            for cell in chunk:
+                self._deaths[cell.key] += 1
+                deaths = self._deaths[cell.key]
+                if deaths >= ATTEMPTS and certain and len(chunk) == 1:
+                    given_up.append(
+                        [failed_row(cell, _KILLED.format(deaths, cell.agent, cell.task.id, error))]
+                    )
+                else:
+                    (self._again if deaths == 1 else self._alone).append(cell)
+        return given_up
+
+
+_KILLED = (
+    "the worker process died each of the {} times that this cell was run ({} on {}), the last time alone: "
+    "it ran out of memory, was killed, or crashed in native code. The executor says: {}"
+)

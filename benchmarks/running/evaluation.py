@@ -1,0 +1,114 @@
+"""From Python: tasks and agents as objects, no files needed.
+
+from regret_envs.benchmarks.running.evaluation import evaluate
+from regret_envs.benchmarks.analysis.leaderboard import leaderboard
+
+rows = evaluate({"mine": Mine(alpha=2), "hedge": "hedge"}, tasks="smoke", runs=16)
+print(leaderboard(rows).overall[0])
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import hashlib
+import pickle
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+
+import msgspec
+
+from regret_envs.agents import Agent, registry
+from regret_envs.benchmarks.running import driver, runner
+from regret_envs.benchmarks.running.executors import LocalPool
+from regret_envs.benchmarks.running.results import Row
+from regret_envs.benchmarks.tasks.suites import find_tasks
+from regret_envs.benchmarks.tasks.task import Task
+
+
+def evaluate(
+    agents: Mapping[str, Agent | str] | Iterable[str],
+    *,
+    tasks: str | Iterable[Task] = "core",
+    runs: int = 64,
+    seed: int = 0,
+    num_workers: int | None = None,
+) -> list[Row]:
+    """Run agents on tasks; the rows go to `leaderboard`, `compare`, `report` or a `results.Writer`.
+
+    Args:
+        agents: specs, or names to specs and agent objects. Objects are copied for every seat and cell
+            and are never themselves played.
+        tasks: suites, tasks and suite files as on the command line, or task objects.
+        runs: runs a task, except where the task fixes them.
+        seed: the seed.
+        num_workers: processes; None: this process, for agents that do not pickle.
+
+    Raises:
+        ValueError: if the name of an object is a registered agent's, or a name or spec is malformed;
+            and as `suites.find_tasks`.
+    """
+    named = dict(agents) if isinstance(agents, Mapping) else {spec: spec for spec in agents}
+    live = {name: agent for name, agent in named.items() if isinstance(agent, Agent)}
+    known = registry.known_agents()[0]
+    for name in live:
+        if name in known or registry.canonical(name) != name or ":" in name:
+            raise ValueError(f"{name!r} cannot name an agent object: choose a word that is no agent's")
+    specs = [agent if isinstance(agent, str) else name for name, agent in named.items()]
+    chosen = find_tasks(tasks) if isinstance(tasks, str) else list(tasks)
+    cells = [
+        msgspec.structs.replace(cell, source=_source(live[cell.agent])) if cell.agent in live else cell
+        for cell in runner.plan("evaluate", chosen, specs, runs=runs, seed=seed)
+    ]
+    measure = functools.partial(runner.measure, make=_Maker(live))
+    with LocalPool(num_workers) if num_workers else _Here() as pool:
+        return [row for done in driver.run(cells, pool, measure=measure) for cell in done for row in cell]
+
+
+class _Maker:
+    """`registry.make` that knows objects too."""
+
+    def __init__(self, live: Mapping[str, Agent]) -> None:
+        self._live = live
+
+    def __call__(self, spec: str) -> Agent:
+        return copy.deepcopy(self._live[spec]) if spec in self._live else registry.make(spec)
+
+
+def _source(agent: Agent) -> str | None:
+    """What tells an object from another of its name; None for one that does not pickle."""
+    try:
+        return hashlib.sha256(pickle.dumps(agent)).hexdigest()
+    except Exception:  # pickling may raise anything
+        return None
+
+
+class _Here:
+    """This process as a pool."""
+
+    num_workers = 1
+
+    def submit(self, function, /, *args):  # type: ignore[no-untyped-def]
+        future: Future[object] = Future()
+        try:
+            future.set_result(function(*args))
+        except BaseException as error:
+            future.set_exception(error)
+            if isinstance(error, KeyboardInterrupt):
+                raise
+        return future
+
+    def restart(self) -> None:
+        """Nothing to start."""
+
+    def explain(self, error: Exception) -> None:
+        """Nothing to explain."""
+
+    def close(self, *, now: bool = False) -> None:
+        """Nothing to end."""
+
+    def __enter__(self) -> _Here:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass

@@ -1,0 +1,180 @@
+"""Where cells are measured: a process pool of this machine, a Dask cluster or Ray."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from importlib.metadata import version
+from typing import Any, Protocol, TypeVar
+
+from regret_envs.agents.registry import source_hash
+
+T = TypeVar("T")
+
+
+class ExecutorError(RuntimeError):
+    """Workers cannot be had or used; the message says what to do."""
+
+
+class Pool(Protocol):
+    """Workers, on a `concurrent.futures.Executor` that can be started again."""
+
+    @property
+    def num_workers(self) -> int:
+        """How many cells can be measured at once."""
+
+    def submit(self, function: Callable[..., T], /, *args: Any) -> Future[T]:
+        """As `concurrent.futures.Executor.submit`.
+
+        Raises:
+            BrokenExecutor: if the workers are gone.
+        """
+
+    def restart(self) -> None:
+        """Begin with new workers after `BrokenExecutor`."""
+
+    def explain(self, error: Exception) -> None:
+        """Raise `ExecutorError` if a future's error says that no cell can be run there."""
+
+    def close(self, *, now: bool = False) -> None:
+        """End the workers; `now`: without waiting for what they do."""
+
+
+def connect(where: str, *, preload: Sequence[str] = (), modules: Mapping[str, str] | None = None) -> Pool:
+    """The workers that a word names.
+
+    Args:
+        where: "local" or "local:N", N processes here (all cores by default); "dask://HOST:PORT", the
+            scheduler of a Dask cluster; "ray" or "ray:N", a Ray of N processes here; "ray://HOST:PORT",
+            a Ray cluster's client server.
+        preload: modules that local workers share instead of each importing them.
+        modules: the modules that custom agents and worlds need, and the hash of each one's source; the
+            workers of a cluster must have the same.
+
+    Raises:
+        ExecutorError: if there is no such executor, it cannot be reached, or its library is not
+            installed.
+    """
+    kind, _, count = where.partition(":")
+    needed = dict(modules or {})
+    if re.fullmatch(r"(local|ray)(:[1-9]\d*)?", where):
+        num_workers = int(count) if count else os.cpu_count() or 1
+        if kind == "local":
+            return LocalPool(num_workers, preload=preload)
+        from regret_envs.benchmarks.running.ray_pool import RayPool
+
+        return RayPool(num_workers, modules=needed)
+    if re.fullmatch(r"ray://[^/:]+:\d+", where):
+        from regret_envs.benchmarks.running.ray_pool import RayPool
+
+        return RayPool(address=where, modules=needed)
+    if re.fullmatch(r"dask://[^/:]+:\d+", where):
+        from regret_envs.benchmarks.running.dask_pool import DaskPool
+
+        return DaskPool(f"tcp:{count}", modules=needed)
+    raise ExecutorError(
+        f"unknown executor {where!r}: there are local, local:N, dask://HOST:PORT, ray, ray:N and "
+        "ray://HOST:PORT"
+    )
+
+
+def same_code(modules: Mapping[str, str]) -> str | None:
+    """Run on a worker: what it lacks to come to the driver's results, or None.
+
+    Args:
+        modules: "regret_envs" to the driver's version, and every custom module to the hash of its source.
+    """
+    for name, expected in modules.items():
+        try:
+            found = version("regret-envs") if name == "regret_envs" else source_hash(f"{name}:Any")
+        except Exception:
+            return (
+                f"lacks the module {name!r}: install it there (pip install "
+                f"{name.partition('.')[0].replace('_', '-')}), or start the workers with PYTHONPATH set to "
+                "its folder"
+            )
+        if found != expected:
+            return f"has another {name!r} than this process: bring the two to the same version"
+    return None
+
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class LocalPool:
+    """A process pool of one thread a worker; a context manager.
+
+    Workers end with the driving process, even where that is killed.
+
+    Args:
+        num_workers: processes.
+        preload: modules imported once, in the server that workers are forked from.
+    """
+
+    def __init__(self, num_workers: int, *, preload: Sequence[str] = ()) -> None:
+        self.num_workers = num_workers
+        self._before = set(multiprocessing.active_children())
+        self._saved = {name: os.environ.get(name) for name in THREADS}
+        # Workers load numpy afresh and read these then.
+        os.environ.update(dict.fromkeys(THREADS, "1"))
+        self._context = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
+        if sys.platform != "win32":
+            self._context.set_forkserver_preload(["regret_envs.benchmarks.running.driver", *preload])
+        self._executor = self._start()
+
+    def _start(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(self.num_workers, mp_context=self._context, initializer=_begin_worker)
+
+    def submit(self, function: Callable[..., T], /, *args: Any) -> Future[T]:
+        """See `Pool`."""
+        return self._executor.submit(function, *args)
+
+    def restart(self) -> None:
+        """See `Pool`."""
+        self._kill()
+        self._executor = self._start()
+
+    def explain(self, error: Exception) -> None:
+        """A process pool's errors other than `BrokenExecutor` are about what was submitted."""
+
+    def close(self, *, now: bool = False) -> None:
+        """See `Pool`."""
+        if now:
+            self._kill()
+        else:
+            self._executor.shutdown()
+        for name, value in self._saved.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    def _kill(self) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - self._before:
+            process.terminate()
+
+    def __enter__(self) -> LocalPool:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        self.close(now=kind is not None)
+
+
+def _begin_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.dup2(2, 1)  # what agents print must not come between the tables on standard output
+    driver = multiprocessing.parent_process()
+    assert driver is not None
+    threading.Thread(target=_end_with, args=(driver,), daemon=True).start()
+
+
+def _end_with(driver: Any) -> None:
+    driver.join()
+    os._exit(1)

@@ -1,0 +1,1 @@
+"""Tasks and suites as data."""

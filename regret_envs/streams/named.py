@@ -1,0 +1,56 @@
+"""The registry of streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from regret_envs.names import lookup
+from regret_envs.streams.adversaries import AdaptiveAdversary, BestResponse
+from regret_envs.streams.recorded import Recorded, prices
+from regret_envs.streams.shifting import (
+    PiecewiseStationary,
+    Reversal,
+    Seasonal,
+    StochasticallyConstrained,
+    SwapLowerBound,
+)
+from regret_envs.streams.stochastic import (
+    Alternating,
+    Bernoulli,
+    BiasedGaussian,
+    DriftingMean,
+    Gaussian,
+    Rademacher,
+    SwitchingBest,
+)
+from regret_envs.worlds import World
+
+STREAMS: dict[str, Callable[..., World]] = {
+    "gaussian": Gaussian,
+    "biased_gaussian": BiasedGaussian,
+    "drifting": DriftingMean,
+    "bernoulli": Bernoulli,
+    "switching": SwitchingBest,
+    "rademacher": Rademacher,
+    "alternating": Alternating,
+    "piecewise": PiecewiseStationary,
+    "seasonal": Seasonal,
+    "constrained": StochasticallyConstrained,
+    "reversal": Reversal,
+    "swap_lower_bound": SwapLowerBound,
+    "adaptive": AdaptiveAdversary,
+    "best_response": BestResponse,
+    "recorded": Recorded,
+    "prices": prices,
+}
+
+
+def make(name: str, **settings: Any) -> World:
+    """The named stream with its settings, e.g. `make("bernoulli", num_actions=10, gap=0.05)`.
+
+    Raises:
+        UnknownNameError: if there is no such stream; lists the near matches.
+        TypeError: if the stream has no such setting.
+    """
+    return lookup("stream", name, STREAMS)(**settings)

@@ -1,0 +1,257 @@
+"""Agents by name: specs, what they make, and what is said of wrong ones."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+from regret_envs.agents import AGENTS, BlumMansour, Hedge, RegretMatchingPlus, Uniform
+from regret_envs.agents.catalogue import AgentEntry
+from regret_envs.agents.registry import (
+    AgentImportError,
+    MissingExtraError,
+    SpecError,
+    canonical,
+    make,
+    parse,
+    source_hash,
+    split,
+)
+from regret_envs.names import UnknownNameError, lookup, near_matches
+
+FIXED = "regret_envs.agents.external.baselines:FixedPolicy"
+MINE = """
+from __future__ import annotations
+from typing import TYPE_CHECKING
+from regret_envs.agents import Agent, Uniform
+if TYPE_CHECKING:
+    from nowhere import Thing
+
+class Mine(Uniform):
+    def __init__(self, alpha: float = 1.0, teacher: Agent | None = None, name: str = ""):
+        self.alpha, self.teacher, self.name = alpha, teacher, name
+
+class Hinted(Uniform):
+    def __init__(self, thing: Thing = 0):
+        self.thing = thing
+
+class Half(Agent):
+    def act(self): ...
+
+class Über(Mine):
+    pass
+
+class Stranger:
+    def act(self): ...
+
+def taught(teacher: Agent, alpha: float = 1.0) -> Agent:
+    return Mine(alpha, teacher)
+
+def nothing():
+    return None
+
+not_a_class = 3
+"""
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """A package of the user's own; its folder."""
+    package = tmp_path / "a_users_package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "mine.py").write_text(MINE)
+    (package / "broken.py").write_text("import a_module_that_nobody_has\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield package
+    for name in [name for name in sys.modules if name.startswith("a_users_package")]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "settings"),
+    [
+        ("hedge", "hedge", {}),
+        (" hedge [ step_size = 0.7 ] ", "hedge", {"step_size": 0.7}),
+        ("hedge[step_size=anytime]", "hedge", {"step_size": "anytime"}),
+        ("hedge[step_size=None]", "hedge", {"step_size": None}),
+        (
+            "blum-mansour[copies=hedge[step_size=0.9]]",
+            "blum-mansour",
+            {"copies": "hedge[step_size=0.9]"},
+        ),
+        ("my.pkg:Mine[a=(1,2),b=x[c=1,d=2]]", "my.pkg:Mine", {"a": (1, 2), "b": "x[c=1,d=2]"}),
+        ("net[checkpoint=runs/my model.pt]", "net", {"checkpoint": "runs/my model.pt"}),
+        ("rm+", "rm+", {}),
+    ],
+)
+def test_parse(spec, name, settings):
+    assert parse(spec) == (name, settings)
+    assert parse(canonical(spec)) == (name, settings)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("hedge", "hedge"),
+        ("hedge[ step_size=0.70 ]", "hedge[step_size=0.7]"),
+        ("hedge[step_size=1.0]", "hedge[step_size=1]"),
+        ("m:A[b=1, a=x[d=(1.0, 2), c=.5]]", "m:A[a=x[c=0.5,d=(1,2)],b=1]"),
+        ("m:A[a='0.5']", "m:A[a='0.5']"),
+        ("m:A[a=(0.5,)]", "m:A[a=(0.5,)]"),
+        ("net[checkpoint=runs/my model.pt]", "net[checkpoint=runs/my model.pt]"),
+    ],
+)
+def test_canonical_is_stable(spec, expected):
+    assert canonical(spec) == expected
+    assert canonical(expected) == expected
+
+
+def test_split():
+    text = "hedge[step_size=0.7],blum-mansour[copies=m:A[a=1,b=(2,3)]] , mypkg.mine:Mine"
+    assert split(text) == ["hedge[step_size=0.7]", "blum-mansour[copies=m:A[a=1,b=(2,3)]]", "mypkg.mine:Mine"]
+    with pytest.raises(SpecError, match="empty agent spec in the list 'hedge,,ogd'"):
+        split("hedge,,ogd")
+    with pytest.raises(SpecError, match=r"'\[' at position 5 is never closed"):
+        split("hedge[step_size=1,ogd")
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("", "expected a name at position 0"),
+        ("[a=1]", "expected a name at position 0"),
+        ("he dge", "expected a name at position 0"),
+        ("hedge[step_size=1", "'[' at position 5 is never closed"),
+        ("hedge]", "']' at position 5 closes no bracket"),
+        ("hedge[step_size=(1]", "']' at position 18 closes no bracket"),
+        ("hedge[step_size=1]x", "text after the closing bracket, at position 18"),
+        ("hedge[]", "expected key=value at position 6"),
+        ("hedge[a=1,b]", "expected key=value at position 10, got 'b'"),
+        ("hedge[a=]", "expected key=value at position 6"),
+        ("hedge[1a=2]", "expected key=value at position 6"),
+        ("hedge[a=1,a=2]", "'a' is given twice, again at position 10"),
+    ],
+)
+def test_malformed_specs_say_where(spec, says):
+    with pytest.raises(SpecError, match=re.escape(f"malformed agent spec {spec!r}: {says}")):
+        make(spec)
+
+
+def test_make():
+    assert type(make("uniform")) is Uniform
+    assert make("hedge[step_size=0.7]").step_size == 0.7
+    assert make("hedge-anytime").step_size == "anytime"
+    assert make("regret_envs.agents.external.hedge:Hedge[step_size=2]").step_size == 2
+    nested = make("blum-mansour[copies=blum-mansour[copies=hedge[step_size=0.9]]]")
+    assert repr(nested) == "BlumMansour(copies=BlumMansour(copies=Hedge(step_size=0.9)))"
+    assert isinstance(make("blum-mansour-rm+").copies, RegretMatchingPlus)
+    assert isinstance(make("blum-mansour-rm+[copies=hedge]").copies, Hedge)
+    assert make("hedge") is not make("hedge")
+
+
+def test_make_custom_agents(mine):
+    agent = make("a_users_package.mine:Mine[alpha=2,name=hedge,teacher=hedge[step_size=0.5]]")
+    assert (agent.alpha, agent.name, agent.teacher.step_size) == (2, "hedge", 0.5)
+    assert make("a_users_package.mine:Mine").teacher is None
+    assert make("a_users_package.mine:Über[alpha=3]").alpha == 3
+    # An annotation that only a type checker can see does not stand in the way.
+    assert make("a_users_package.mine:Hinted[thing=4]").thing == 4
+    assert type(make("blum-mansour[copies=a_users_package.mine:Mine]")) is BlumMansour
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "says"),
+    [
+        ("hegde", UnknownNameError, "unknown agent 'hegde': did you mean 'hedge'"),
+        ("blum-mansour[copies=hegde]", UnknownNameError, "unknown agent 'hegde': did you mean 'hedge'"),
+        (
+            "hedge[stepsize=1]",
+            SpecError,
+            "unknown setting 'stepsize' of agent 'hedge'; did you mean 'step_size'? (hedge has step_size)",
+        ),
+        ("uniform[a=1]", SpecError, "unknown setting 'a' of agent 'uniform' (uniform has no settings)"),
+        ("hedge[step_size=-1]", SpecError, "agent 'hedge[step_size=-1]': step_size must be finite"),
+        (
+            "blum-mansour[copies=3]",
+            SpecError,
+            "agent 'blum-mansour[copies=3]': copies must be an agent, got 3",
+        ),
+        ("a_module_that_nobody_has:A", AgentImportError, "module 'a_module_that_nobody_has' does not import"),
+        ("a_users_package.broken:A", AgentImportError, "module 'a_users_package.broken' does not import"),
+        (
+            "a_users_package.mine:Mime",
+            AgentImportError,
+            "module 'a_users_package.mine' has no 'Mime': did you mean 'Mine'",
+        ),
+        ("a_users_package.mine:not_a_class", AgentImportError, "is not a class"),
+        (
+            "a_users_package.mine:nothing",
+            AgentImportError,
+            "made None, which is not a regret_envs.agents.Agent",
+        ),
+        ("a_users_package.mine:Half", AgentImportError, "it lacks observe, reset"),
+        (
+            "a_users_package.mine:Stranger",
+            AgentImportError,
+            "is not an agent: it must subclass regret_envs.agents.Agent; it lacks observe, reset",
+        ),
+    ],
+)
+def test_wrong_specs_say_what_is_wrong(mine, spec, error, says):
+    with pytest.raises(error, match=re.escape(says)):
+        make(spec)
+
+
+def test_a_function_that_makes_an_agent(mine):
+    agent = make("a_users_package.mine:taught[teacher=hedge[step_size=0.7],alpha=2]")
+    assert agent.alpha == 2 and agent.teacher.step_size == 0.7
+
+
+def test_a_module_that_fails_is_the_cause(mine):
+    with pytest.raises(AgentImportError) as caught:
+        make("a_users_package.broken:A")
+    assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+    assert caught.value.__cause__.name == "a_module_that_nobody_has"
+
+
+def test_a_missing_extra_says_what_to_install(mine, monkeypatch):
+    monkeypatch.setitem(AGENTS, "deep", AgentEntry("a_users_package.broken:A", "", "", requires="torch"))
+    with pytest.raises(MissingExtraError, match=re.escape('pip install "regret-envs[torch]"')):
+        make("deep")
+
+
+def test_source_hash_follows_the_source(mine):
+    assert source_hash("hedge") is None
+    assert source_hash("regret_envs.agents.external.hedge:Hedge") is None
+    assert source_hash("net[checkpoint=runs/my model.pt]") is None
+    spec, module = "a_users_package.mine:Mine", mine / "mine.py"
+    first = source_hash(spec)
+    assert first == hashlib.sha256(module.read_bytes()).hexdigest()
+    assert source_hash(f"blum-mansour[copies={spec}[alpha=2]]") == first
+    assert "a_users_package.mine" not in sys.modules  # hashing runs no code of the agent
+    make(spec)
+    module.write_text(MINE + "# edited\n")
+    assert source_hash(spec) not in (None, first)
+    both = source_hash(f"{spec}[teacher=a_users_package.broken:B]")
+    assert both not in (None, source_hash(spec), source_hash("a_users_package.broken:B"))
+    with pytest.raises(AgentImportError, match=r"'a_users_package\.nothing' is not found"):
+        source_hash("a_users_package.nothing:A")
+
+
+def test_listing_needs_no_extra():
+    code = "import sys; import regret_envs.agents; print({'torch', 'scipy.stats'} & set(sys.modules))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "set()"
+
+
+def test_lookup_lists_near_matches_or_all():
+    table = {"hedge": 1, "ogd": 2}
+    assert lookup("agent", "ogd", table) == 2
+    with pytest.raises(UnknownNameError, match="unknown agent 'hedeg': did you mean 'hedge'"):
+        lookup("agent", "hedeg", table)
+    assert near_matches("zzz", table) == "known: hedge, ogd"

@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+import scipy.stats
+from result_rows import cell, regrets
+
+from regret_envs.benchmarks.analysis.comparison import compare
+from regret_envs.benchmarks.analysis.task_results import regret_unit
+
+
+def test_task_by_task_on_common_runs():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(5, 3, 40), rng.normal(5, 3, 30)
+    a = x + rng.normal(-0.3, 0.2, 40)
+    rows = [
+        *cell("a", regrets(*a), task="s"),
+        *cell("b", regrets(*x[:30]), task="s"),
+        *cell("a", regrets(*y), task="t"),
+        *cell("b", regrets(*(y + rng.normal(0, 0.5, 30))), task="t"),
+        *cell("a", regrets(2.0), task="u"),
+        *cell("b", regrets(1.0), task="u"),
+        *cell("a", regrets(1.0, 2.0), task="other seed", seed=1),
+        *cell("b", regrets(1.0, 2.0), task="other seed", seed=2),
+        *cell("a", {}, task="failed", status="failed"),
+        *cell("b", regrets(1.0), task="failed"),
+    ]
+    s, t, u, external, swap = compare(rows, "a", "b")
+    assert [(d.task, d.metric, d.num_runs) for d in (s, t, u, external)] == [
+        ("s", "external_regret", 30),
+        ("t", "external_regret", 30),
+        ("u", "external_regret", 1),
+        ("all", "external_regret", 61),
+    ]
+    assert s.difference == pytest.approx((a - x)[:30].mean())
+    assert s.standard_error == pytest.approx((a - x)[:30].std(ddof=1) / np.sqrt(30))
+    # Holm over the two tests that there are.
+    assert s.p == pytest.approx(2 * scipy.stats.ttest_rel(a[:30], x[:30]).pvalue)
+    assert (s.better, t.better, u.better, u.p, u.standard_error) == ("a", None, "b", None, None)
+    unit = regret_unit(2.0, 50, 3)
+    assert external.difference == pytest.approx((s.difference + t.difference + 1.0) / 3 / unit)
+    assert swap.difference == pytest.approx(2 * external.difference)
+    wins = scipy.stats.mannwhitneyu(x[:30], a[:30]).statistic / 900
+    assert s.improvement.estimate == pytest.approx(wins)
+    assert u.improvement.estimate == 0
+    (back, *_) = compare(rows, "b", "a")
+    assert (back.difference, back.p, back.better) == (pytest.approx(-s.difference), s.p, "a")
+
+
+def test_nothing_in_common():
+    assert compare([*cell("a", regrets(1.0), task="s"), *cell("b", regrets(1.0), task="t")], "a", "b") == []

@@ -1,0 +1,147 @@
+import gc
+import json
+import sys
+
+import msgspec
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from regret_envs import games, simulate
+from regret_envs.agents import Agent, Hedge, Uniform
+from regret_envs.benchmarks.analysis.leaderboard import leaderboard
+from regret_envs.benchmarks.analysis.nash_averaging import nash_averaging
+from regret_envs.benchmarks.analysis.tournament import (
+    Tournament,
+    measure_pairing,
+    plan_tournament,
+    tournament,
+    tournament_task,
+)
+from regret_envs.benchmarks.cli.main import main
+from regret_envs.benchmarks.running.results import read
+
+PURE = "regret_envs.agents.external.baselines:FixedPolicy"
+SEEN = []
+
+
+class Spy(Uniform):
+    """Notes all that it is handed."""
+
+    def reset(self, num_actions, **settings):
+        SEEN.extend(settings.values())
+        super().reset(num_actions, **settings)
+
+    def observe(self, losses):
+        SEEN.append(losses)
+
+
+class Picky(Uniform):
+    def unsupported(self, num_actions, *, horizon):
+        return "three actions alone" if num_actions != 3 else None
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch):
+    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or __import__(__name__))
+
+
+def play(game, agents, horizon=30, runs=8, **settings):
+    task = tournament_task(game, horizon, settings)
+    cells = plan_tournament(task, agents, runs=runs, seed=0)
+    rows = [row for cell in cells for row in measure_pairing(cell)]
+    return tournament(rows, task.id, None), rows
+
+
+def test_pure_actions_of_a_game_that_is_not_symmetric():
+    # Chicken's second player gets what the first would; battle of the sexes prefers seats differently.
+    agents = [f"{PURE}[policy=({a})]" for a in ("1,0", "0,1")]
+    found, _ = play("battle_of_the_sexes", agents)
+    pairs = {(p.row, p.column): p for p in found.pairings}
+    game = games.battle_of_the_sexes()
+    names = sorted(found.agents, reverse=True)  # the one that plays action 0 first
+    for i, x in enumerate(names):
+        for j, y in enumerate(names):
+            assert pairs[x, y].payoff == tuple(float(u[i, j]) for u in game.payoffs)
+            regret = [30 * float(u.max(k)[(j, i)[k]] - u[i, j]) for k, u in enumerate(game.payoffs)]
+            assert pairs[x, y].external_regret == pytest.approx(regret)
+            assert pairs[x, y].cce_gap == pytest.approx(max(regret) / 30)
+            assert pairs[x, y].payoff_error == pytest.approx((0, 0))
+    u, v = game.payoffs
+    means = {x: float((u[i].mean() + v[:, i].mean()) / 2) for i, x in enumerate(names)}
+    assert {s.agent: s.mean_payoff for s in found.standings} == pytest.approx(means)
+    assert found.payoffs()[found.agents.index(names[0]), found.agents.index(names[1])] == u[0, 1]
+
+
+def test_the_meta_game_of_pure_actions_is_the_game():
+    agents = [f"{PURE}[policy=({a})]" for a in ("1,0,0", "0,1,0", "0,0,1")]
+    found, _ = play("weighted_rps", agents, weights=[4, 2, 1])
+    nash = {s.agent: s.nash for s in found.standings}
+    p = [nash[a] for a in found.agents]
+    expected, _ = nash_averaging(games.weighted_rps((4, 2, 1)).payoffs[0])
+    order = [found.agents.index(a) for a in agents]
+    np.testing.assert_allclose(np.array(p)[order], expected, atol=1e-7)
+
+
+def test_a_pairing_is_what_simulate_plays():
+    found, rows = play("random_game", ["hedge", "ftl"], horizon=40, runs=70, num_actions=[2, 3], seed=5)
+    assert found.agents == ["ftl", "hedge"] and not found.notes
+    (pair,) = [p for p in found.pairings if (p.row, p.column) == ("hedge", "ftl")]
+    from regret_envs.agents import FollowTheLeader
+
+    world = games.random_game([2, 3], seed=5)
+    whole = simulate(world, [Hedge(), FollowTheLeader()], horizon=40, num_runs=70, starting_loss_scale=1.0)
+    payoff = -np.trace(whole.play_losses[1], axis1=1, axis2=2) / 40
+    assert pair.num_runs == 70
+    assert pair.payoff[1] == pytest.approx(payoff.mean())
+    assert pair.payoff_error[1] == pytest.approx(payoff.std(ddof=1) / np.sqrt(70))
+    assert pair.swap_regret[0] == pytest.approx(whole.regret("swap")[0].mean())
+    assert pair.ce_gap == pytest.approx(whole.gaps().ce.max.mean())
+    # A tournament is no leaderboard.
+    assert leaderboard(rows).tasks == []
+
+
+def test_an_agent_never_sees_its_opponents_object():
+    SEEN.clear()
+    play("chicken", [f"{__name__}:Spy", "hedge"], horizon=5, runs=2)
+    assert SEEN
+    for seen in SEEN:
+        assert isinstance(seen, (int, np.ndarray, np.random.Generator))
+        base = seen
+        while isinstance(base, np.ndarray) and base.base is not None:
+            base = base.base
+        assert not any(isinstance(x, Agent) for x in gc.get_referents(seen, base))
+        if isinstance(seen, np.ndarray):
+            assert seen.dtype == np.float64  # numbers, not objects
+
+
+def test_who_cannot_play_is_left_out_and_the_others_are_ranked():
+    found, rows = play("chicken", ["hedge", f"{__name__}:Picky", "ftl", "uniform"])
+    assert found.agents == ["ftl", "hedge", "uniform"]
+    assert found.notes == [f"{__name__}:Picky is left out: n/a: {__name__}:Picky: three actions alone"]
+    assert len(found.pairings) == 9 and len(found.standings) == 3
+    missing = [row for row in rows if (row.agent, row.opponent) != ("hedge", "ftl")]
+    task = rows[0].task
+    fewer = tournament(missing, task, ["hedge", "ftl", "uniform"])
+    assert len(fewer.agents) == 2 and "has not played everyone" in fewer.notes[0]
+
+
+def test_a_tournament_needs_two_players():
+    with pytest.raises(ValueError, match="jordan has 3"):
+        tournament_task("jordan", 10)
+
+
+def test_the_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    args = ["tournament", "--game", "weighted_rps", "--agents", "hedge,ftl,uniform", "--horizon", "20"]
+    args += ["--runs", "4", "--executor", "local:2"]
+    result = CliRunner().invoke(main, args)
+    assert result.exit_code == 0, result.output
+    assert "### tournament_weighted_rps_t20: ranking" in result.stdout and "9 cells to run" in result.stderr
+    again = CliRunner().invoke(main, [*args, "--format", "json", "--pairings"])
+    assert "0 cells to run" in again.stderr
+    found = msgspec.json.decode(again.stdout, type=Tournament)
+    assert len(found.pairings) == 9 and json.loads(again.stdout)["task"] == "tournament_weighted_rps_t20"
+    assert {row.opponent for row in read("regret-envs-results.jsonl").rows} == {"hedge", "ftl", "uniform"}
+    wrong = CliRunner().invoke(main, ["tournament", "--game", "weighted_rsp"])
+    assert wrong.exit_code == 2 and "did you mean 'weighted_rps'" in wrong.stderr

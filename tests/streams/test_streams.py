@@ -1,0 +1,236 @@
+"""The laws of the streams, and that a run's losses depend on the seed and the run alone."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regret_envs import streams
+from regret_envs.names import UnknownNameError
+from regret_envs.seeding import RunSeeds
+from regret_envs.worlds import Stream
+
+# One or more instances of every registered stream that can be made without a file or a market.
+EXAMPLES: list[Stream] = [
+    streams.Gaussian(4, scale=2.0),
+    streams.BiasedGaussian(3),
+    streams.BiasedGaussian(2, bias_scale=1.0, bias_law="uniform", noise_scale=0.1),
+    streams.DriftingMean(3, drift_scale=0.3),
+    streams.Bernoulli(5, gap=0.3),
+    streams.SwitchingBest(4, phase_length=7),
+    streams.SwitchingBest(1, phase_length=2),
+    streams.Rademacher(3),
+    streams.Alternating(3),
+    streams.PiecewiseStationary(4, num_switches=5),
+    streams.Seasonal(3, period=40),
+    streams.StochasticallyConstrained(4),
+    streams.SwapLowerBound(6, group_size=3),
+    streams.Reversal(0.4),
+]
+# Their law is one over the whole horizon.
+OF_THE_HORIZON = (streams.PiecewiseStationary, streams.SwapLowerBound, streams.Reversal)
+BOUNDED = [s for s in EXAMPLES if s.num_actions > 1][4:]
+
+
+def losses_of(stream, *, horizon, num_runs=1, first_run=0, seed=0, rounds=None):
+    """Shape (rounds, num_runs, d): the losses of an episode's first rounds (all by default)."""
+    seeds = RunSeeds(seed, num_runs, first_run)
+    episode = stream.start(num_agents=1, horizon=horizon, seeds=seeds)
+    policies = [np.full((num_runs, stream.num_actions), 1 / stream.num_actions)]
+    return np.stack([episode.step(policies)[0].copy() for _ in range(rounds or horizon)])
+
+
+def test_examples_cover_the_registry():
+    made = {type(stream) for stream in EXAMPLES}
+    missing = {name for name, maker in streams.STREAMS.items() if maker not in made}
+    assert missing <= {"recorded", "prices", "adaptive", "best_response"}
+
+
+@pytest.mark.parametrize("stream", EXAMPLES, ids=repr)
+class TestConformance:
+    def test_a_run_is_the_same_in_a_batch_of_1_and_of_1000(self, stream):
+        batch = losses_of(stream, horizon=20, num_runs=1000, seed=5)
+        for run in (0, 1, 617, 999):
+            alone = losses_of(stream, horizon=20, first_run=run, seed=5)
+            np.testing.assert_array_equal(alone[:, 0], batch[:, run])
+
+    @settings(max_examples=20, deadline=None)
+    @given(cuts=st.lists(st.integers(1, 40), min_size=1, max_size=8), seed=st.integers(0, 99))
+    def test_rounds_do_not_depend_on_the_blocks_they_are_drawn_in(self, stream, cuts, seed):
+        total = sum(cuts)
+        drawn = []
+        for blocks in (cuts, [total], [1] * total):
+            (rng,) = RunSeeds(seed, 1).world()
+            state = stream.start_run(rng, run=0, horizon=total + 10)
+            t, parts = 0, []
+            for block in blocks:
+                parts.append(stream.draw(rng, state, t, block))
+                t += block
+            drawn.append(np.concatenate(parts))
+        assert drawn[0].shape == (total, stream.num_actions)
+        np.testing.assert_array_equal(drawn[0], drawn[1])
+        np.testing.assert_array_equal(drawn[0], drawn[2])
+
+    def test_a_longer_horizon_only_adds_rounds(self, stream):
+        if isinstance(stream, OF_THE_HORIZON):
+            pytest.skip("the law is one over the whole horizon")
+        short = losses_of(stream, horizon=30, num_runs=3)
+        long = losses_of(stream, horizon=2000, num_runs=3, rounds=30)
+        np.testing.assert_array_equal(short, long)
+
+    def test_an_episode_survives_pickling(self, stream):
+        seeds = RunSeeds(3, 2)
+        policies = [np.full((2, stream.num_actions), 1 / stream.num_actions)]
+        episode = stream.start(num_agents=1, horizon=400, seeds=seeds)
+        for _ in range(5):
+            episode.step(policies)
+        copy = pickle.loads(pickle.dumps(episode))
+        for _ in range(395):
+            np.testing.assert_array_equal(episode.step(policies)[0], copy.step(policies)[0])
+        with pytest.raises(ValueError, match="400 rounds and they are over"):
+            episode.step(policies)
+
+    def test_agents_face_the_same_losses(self, stream):
+        d = stream.num_actions
+        assert stream.seats(3) == (d, d, d)
+        episode = stream.start(num_agents=3, horizon=9, seeds=RunSeeds(0, 2))
+        first, second, third = episode.step([np.full((2, d), 1 / d)] * 3)
+        assert first.shape == (2, d)
+        np.testing.assert_array_equal(first, second)
+        np.testing.assert_array_equal(first, third)
+
+    def test_repr_makes_the_stream_again(self, stream):
+        assert eval(repr(stream), vars(streams)) == stream
+
+
+@pytest.mark.parametrize("stream", BOUNDED, ids=repr)
+def test_loss_scale_is_the_range_of_bounded_losses(stream):
+    losses = losses_of(stream, horizon=300, num_runs=20)
+    assert losses.max() - losses.min() == stream.loss_scale
+
+
+def test_loss_scale_is_the_deviation_of_the_noise_within_a_run():
+    for stream in EXAMPLES[:3]:
+        losses = losses_of(stream, horizon=500, num_runs=40)
+        deviation = np.sqrt(losses.var(0, ddof=1).mean())
+        np.testing.assert_allclose(deviation, stream.loss_scale, rtol=5 / np.sqrt(2 * losses.size))
+
+
+def test_seeds_and_runs_differ():
+    losses = losses_of(streams.Gaussian(2), horizon=3, num_runs=4)
+    assert len(np.unique(losses)) == losses.size
+    assert not np.intersect1d(losses, losses_of(streams.Gaussian(2), horizon=3, num_runs=4, seed=1)).size
+
+
+@pytest.mark.parametrize("law", ["gaussian", "uniform"])
+def test_biased_gaussian_has_the_stated_bias(law):
+    stream = streams.BiasedGaussian(3, bias_scale=0.5, bias_law=law, noise_scale=0.0)
+    bias = losses_of(stream, horizon=1, num_runs=4000)[0]
+    # The variance of a sample's variance is at most 2 σ⁴ / n for both laws.
+    np.testing.assert_allclose(bias.var(), 0.25, atol=5 * 0.25 * np.sqrt(2 / bias.size))
+    assert abs(bias.mean()) < 5 * 0.5 / np.sqrt(bias.size)
+    if law == "uniform":
+        assert np.abs(bias).max() <= np.sqrt(3) * 0.5
+
+
+def test_drifting_mean_walks():
+    stream = streams.DriftingMean(2, drift_scale=0.3, noise_scale=0.0)
+    losses = losses_of(stream, horizon=300, num_runs=500)
+    steps = np.diff(losses, axis=0)
+    np.testing.assert_allclose(steps.std(), 0.3, rtol=5 / np.sqrt(2 * steps.size))
+    np.testing.assert_allclose(losses[-1].std(), 0.3 * np.sqrt(300), rtol=5 / np.sqrt(2 * 1000))
+    noisy = losses_of(streams.DriftingMean(2, drift_scale=0.0, noise_scale=2.0), horizon=300, num_runs=50)
+    np.testing.assert_allclose(noisy.std(), 2.0, rtol=5 / np.sqrt(2 * noisy.size))
+
+
+def test_bernoulli_has_one_better_action_a_run():
+    stream = streams.Bernoulli(4, mean=0.6, gap=0.4)
+    means = losses_of(stream, horizon=1000, num_runs=200).mean(0)
+    best = means.argmin(1)
+    np.testing.assert_allclose(means.min(1), 0.2, atol=5.5 * np.sqrt(0.2 * 0.8 / 1000))
+    others = means[np.arange(4) != best[:, None]]
+    np.testing.assert_allclose(others, 0.6, atol=5.5 * np.sqrt(0.6 * 0.4 / 1000))
+    counts = np.bincount(best, minlength=4)
+    assert (np.abs(counts - 50) < 5 * np.sqrt(200 * 0.25 * 0.75)).all()
+
+
+def test_switching_best_changes_the_best_action_every_phase():
+    stream = streams.SwitchingBest(3, phase_length=50, mean=1.0, gap=1.0)
+    losses = losses_of(stream, horizon=500, num_runs=100)
+    # With these probabilities the best action of the phase never errs and the others always do.
+    assert (losses.sum(2) == 2).all()
+    best = losses.argmin(2).reshape(10, 50, 100)
+    assert (best == best[:, :1]).all()
+    assert (np.diff(best[:, 0], axis=0) != 0).all()
+    assert (np.bincount(best[:, 0].ravel(), minlength=3) > 1000 / 3 - 5 * np.sqrt(1000)).all()
+
+
+@pytest.mark.parametrize("d", [2, 3, 7])
+def test_alternating_makes_follow_the_leader_linear(d):
+    horizon = 60
+    losses = losses_of(streams.Alternating(d), horizon=horizon)[:, 0]
+    cumulative = np.cumsum(losses, axis=0)
+    follower = 1 / d + sum(losses[t][cumulative[t - 1].argmin()] for t in range(1, horizon))
+    assert follower == pytest.approx(1 / d + horizon - 1)
+    assert cumulative[-1].min() == horizon // d
+
+
+def test_rademacher_regret_is_that_of_the_lower_bound():
+    losses = losses_of(streams.Rademacher(2), horizon=1, num_runs=4000)
+    assert set(np.unique(losses)) == {-1.0, 1.0}
+    assert abs(losses.mean()) < 5 / np.sqrt(losses.size)
+    # Two actions: E[max_a −Σ ℓ(a)] → sqrt(T / π), with a standard deviation below sqrt(T).
+    totals = losses_of(streams.Rademacher(2), horizon=100, num_runs=2000).sum(0)
+    assert abs((-totals).max(1).mean() - np.sqrt(100 / np.pi)) < 5 * 10 / np.sqrt(2000) + 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "bad", "message"),
+    [
+        ("gaussian", {"num_actions": 0}, "num_actions must be at least 1, got 0"),
+        ("gaussian", {"scale": -1.0}, "scale must be finite and not negative, got -1.0"),
+        ("biased_gaussian", {"bias_law": "cauchy"}, "bias_law must be 'gaussian' or 'uniform', got 'cauchy'"),
+        ("biased_gaussian", {"bias_scale": np.nan}, "bias_scale must be finite"),
+        ("biased_gaussian", {"noise_scale": np.inf}, "noise_scale must be finite"),
+        ("drifting", {"drift_scale": -0.1}, "drift_scale must be finite and not negative"),
+        ("bernoulli", {"mean": 1.2}, "must be probabilities, gap ≥ 0; got mean 1.2, gap 0.1"),
+        ("bernoulli", {"mean": 0.05}, "must be probabilities"),
+        ("bernoulli", {"gap": -0.2}, "must be probabilities"),
+        ("bernoulli", {"mean": np.nan}, "must be probabilities"),
+        ("switching", {"phase_length": 0}, "phase_length must be at least 1, got 0"),
+        ("switching", {"gap": 0.6}, "must be probabilities"),
+        ("rademacher", {"num_actions": 0}, "num_actions must be at least 1"),
+        ("alternating", {"num_actions": 0}, "num_actions must be at least 1"),
+    ],
+)
+def test_bad_settings(name, bad, message):
+    with pytest.raises(ValueError, match=message):
+        streams.make(name, **bad)
+
+
+def test_a_scale_must_be_a_number():
+    for bad in ("0.5", True, [1.0], None):
+        with pytest.raises(TypeError, match="scale must be a number, got "):
+            streams.Gaussian(scale=bad)
+    assert streams.Gaussian(scale=np.float32(2)).loss_scale == 2
+
+
+def test_a_stream_that_draws_losses_of_the_wrong_shape_is_named():
+    class Wrong(streams.Gaussian):
+        def draw(self, rng, state, t, num_rounds):
+            return super().draw(rng, state, t, num_rounds)[0]
+
+    with pytest.raises(ValueError, match=r"Wrong\(.*\) drew losses of shape \(3,\): .* is \(5, 3\)"):
+        losses_of(Wrong(3), horizon=5)
+
+
+def test_make_knows_names_and_settings():
+    assert streams.make("bernoulli", num_actions=10, gap=0.05) == streams.Bernoulli(10, gap=0.05)
+    with pytest.raises(UnknownNameError, match="unknown stream 'gausian': did you mean 'gaussian'"):
+        streams.make("gausian")
+    with pytest.raises(TypeError, match="scalee"):
+        streams.make("gaussian", scalee=1.0)
+    with pytest.raises(TypeError, match="must be an integer"):
+        streams.make("gaussian", num_actions=2.5)
