@@ -68,13 +68,13 @@ class Exp3IX(Exp3):
 
     Args: as in `Exp3`, with the same default step.
 
-    Guarantee: with probability at least 1 − δ the realised regret is at most
+    Guarantee: with probability at least 1 − δ the realized regret is at most
     ρ (2 sqrt(2 T d ln d) + (sqrt(2 T d / ln d) + 1) ln(2/δ)), so its expectation is at most that with
     1 + ln 2 for ln(2/δ) (Neu, "Explore No More", NeurIPS 2015, Theorem 1).
     """
 
     reference = "Kocák, Neu, Valko and Munos 2014; Neu 2015"
-    guarantee = "realised external regret ≤ ρ (2 sqrt(2 T d ln d) + (sqrt(2 T d / ln d) + 1) ln(2/δ))"
+    guarantee = "realized external regret ≤ ρ (2 sqrt(2 T d ln d) + (sqrt(2 T d / ln d) + 1) ln(2/δ))"
 
     @property
     def implicit_exploration(self) -> float:
@@ -137,7 +137,7 @@ class TsallisINF(Agent):
         self._cumulative = np.zeros((num_actions, num_runs))
 
     def act(self) -> FloatArray:
-        """The minimiser."""
+        """The minimizer."""
         return tsallis_policy(self._cumulative / (self.loss_range * math.sqrt(self._t + 1))).T
 
     def observe(self, losses: FloatArray) -> None:

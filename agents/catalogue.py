@@ -109,19 +109,19 @@ AGENTS: dict[str, AgentEntry] = {
         f"{_HERE}.external.optimistic_ftrl:OptimisticFTRL",
         "Optimistic FTRL, Euclidean",
         "external",
-        {"regulariser": "euclidean"},
+        {"regularizer": "euclidean"},
     ),
     "oftrl-tsallis": AgentEntry(
         f"{_HERE}.external.optimistic_ftrl:OptimisticFTRL",
         "Optimistic FTRL, Tsallis entropy",
         "external",
-        {"regulariser": "tsallis"},
+        {"regularizer": "tsallis"},
     ),
     "oftrl-log-barrier": AgentEntry(
         f"{_HERE}.external.optimistic_ftrl:OptimisticFTRL",
         "Optimistic FTRL, log barrier",
         "external",
-        {"regulariser": "log_barrier"},
+        {"regularizer": "log_barrier"},
     ),
     "mmd": AgentEntry(
         f"{_HERE}.external.mirror_descent:MagneticMirrorDescent", "Magnetic mirror descent", "external"

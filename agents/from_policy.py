@@ -125,7 +125,7 @@ def from_sb3(model: SB3Model, *, logit_scale: float = 10.0) -> PolicyAgent:
     """The agent of a trained Stable-Baselines3 model, playing its deterministic actions.
 
     How actions become policies follows from the model's action space, but for the space [0, 1]^d, which
-    is normalised (trained with action_mode "project", use `from_policy`).
+    is normalized (trained with action_mode "project", use `from_policy`).
 
     Args:
         model: PPO, SAC, DQN, … trained on an environment of the suite.

@@ -1,7 +1,7 @@
 """Agents facing Gaussian losses with a bias that every episode draws anew (`streams.BiasedGaussian`).
 
 Options, observations, action modes and infos: `regret_envs.envs.parallel.ParallelPlay` (PettingZoo),
-`regret_envs.envs.single.SinglePlay` (Gymnasium), `regret_envs.envs.vector.VectorPlay` (vectorised).
+`regret_envs.envs.single.SinglePlay` (Gymnasium), `regret_envs.envs.vector.VectorPlay` (vectorized).
 """
 
 from __future__ import annotations

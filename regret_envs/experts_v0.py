@@ -1,7 +1,7 @@
 """Agents facing one loss stream: prediction with expert advice.
 
 Options, observations, action modes and infos: `regret_envs.envs.parallel.ParallelPlay` (PettingZoo),
-`regret_envs.envs.single.SinglePlay` (Gymnasium), `regret_envs.envs.vector.VectorPlay` (vectorised).
+`regret_envs.envs.single.SinglePlay` (Gymnasium), `regret_envs.envs.vector.VectorPlay` (vectorized).
 """
 
 from __future__ import annotations

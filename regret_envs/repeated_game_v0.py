@@ -1,7 +1,7 @@
 """Any normal-form game of any number of players, repeated.
 
 Options, observations, action modes and infos: `regret_envs.envs.parallel.ParallelPlay` (PettingZoo),
-`regret_envs.envs.single.SinglePlay` (Gymnasium), `regret_envs.envs.vector.VectorPlay` (vectorised).
+`regret_envs.envs.single.SinglePlay` (Gymnasium), `regret_envs.envs.vector.VectorPlay` (vectorized).
 """
 
 from __future__ import annotations

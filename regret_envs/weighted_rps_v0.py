@@ -1,7 +1,7 @@
 """Weighted rock–paper–scissors, two players (`regret_envs.games.weighted_rps`).
 
 Options, observations, action modes and infos: `regret_envs.envs.parallel.ParallelPlay` (PettingZoo),
-`regret_envs.envs.single.SinglePlay` (Gymnasium), `regret_envs.envs.vector.VectorPlay` (vectorised).
+`regret_envs.envs.single.SinglePlay` (Gymnasium), `regret_envs.envs.vector.VectorPlay` (vectorized).
 """
 
 from __future__ import annotations

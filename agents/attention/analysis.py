@@ -26,7 +26,7 @@ def mass_moved(policies: Tensor, others: Tensor) -> float:
 
 
 def logit_step_size(policies: Tensor, losses: Tensor) -> float:
-    """The k of the least-squares fit of centred log π_t to −k times the centred losses before t.
+    """The k of the least-squares fit of centered log π_t to −k times the centered losses before t.
 
     Args:
         policies: shape (num_runs, horizon, ..., num_actions).

@@ -38,7 +38,7 @@ class KStar(float):
 
 @cache
 def k_star(num_actions: int, horizon: int) -> KStar:
-    """The minimiser k*(d, T) of E[R_T²], for π_{t+1} = softmax(−k Σ_{s≤t} ℓ_s) and ℓ_t ~ N(0, I).
+    """The minimizer k*(d, T) of E[R_T²], for π_{t+1} = softmax(−k Σ_{s≤t} ℓ_s) and ℓ_t ~ N(0, I).
 
     From the table in the package, else from the user's cache ($XDG_CACHE_HOME/regret-envs or
     ~/.cache/regret-envs), else computed, a second or so, and kept there.

@@ -98,9 +98,9 @@ class LinearAttention(AttentionModel):
         return Reduced(self.value, self.value_bias, self.key.T @ query, self.key_bias @ query)
 
     def step_size(self) -> float:
-        """The effective k: the least-squares fit of −k(I − 11ᵀ/d) to V with its columns centred.
+        """The effective k: the least-squares fit of −k(I − 11ᵀ/d) to V with its columns centered.
 
-        Softmax does not see a vector 1cᵀ added to V, so only the centred V counts.
+        Softmax does not see a vector 1cᵀ added to V, so only the centered V counts.
         """
         value, _, _, score_bias = self.reduced()
         scaled = (value * score_bias).detach().double()

@@ -105,7 +105,7 @@ def hindsight_brier(policies: Tensor, losses: Tensor) -> Tensor:
     For losses ℓ_t ~ N(0, I), independent over rounds, its expectation is E[R_T²]: with S = Σ_t ℓ_t, the
     past-measurable policies give E[(Σ_t ⟨ℓ_t, π_t⟩)²] = E Σ_t ‖π_t‖², and Stein's lemma gives
     E[⟨ℓ_t, π_t⟩ min_a S(a)] = E π_t(a*). So the squared-regret loss is the Brier score of forecasting
-    the best action, and its unrestricted minimiser is π_t = P(a* | past). This estimate of the
+    the best action, and its unrestricted minimizer is π_t = P(a* | past). This estimate of the
     expectation, and of its gradient, has a far smaller variance than R_T² itself.
 
     Args:

@@ -56,7 +56,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         feedback: what the model is shown: all losses, or "bandit" estimates as `feedback.Bandit` makes.
         implicit_exploration: γ of the bandit estimates.
         batch_size: sequences a step (runs of a game have two).
-        num_steps: optimiser steps.
+        num_steps: optimizer steps.
         learning_rate: Adam's, after 20 steps of warm-up; falls to 0 along a cosine.
         seed: of the initial parameters and of all sequences.
     """

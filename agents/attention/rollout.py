@@ -29,7 +29,7 @@ def play_batch(
         model: on any device.
         recipe: the recipe.
         world: what `make_world` made of it.
-        step: the optimiser step.
+        step: the optimizer step.
         size: the number of sequences.
 
     Returns:
@@ -87,7 +87,7 @@ def _react(
     """Round by round, where losses depend on play or what is shown of them does.
 
     Gradients flow through what the model made of the losses shown, not through what its play made
-    of the losses: every seat minimises its regret against losses that it takes as given.
+    of the losses: every seat minimizes its regret against losses that it takes as given.
     """
     like = next(model.parameters())
     num_seats = world.num_players if isinstance(world, Game) else 1

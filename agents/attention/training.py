@@ -96,7 +96,7 @@ class Trainer:
         return value, policies, losses
 
     def train_step(self) -> tuple[Tensor, Tensor, Tensor]:
-        """One optimiser step.
+        """One optimizer step.
 
         Raises:
             DivergedError: if the loss is not finite; the parameters are those before the step.
@@ -137,7 +137,7 @@ class Trainer:
         return sum(values) / len(values)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Parameters and the optimiser's moments, by name."""
+        """Parameters and the optimizer's moments, by name."""
         state: Mapping[Tensor, Any] = self._optimizer.state
         tensors = {}
         for name, parameter in self.model.named_parameters():

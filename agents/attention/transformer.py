@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from regret_envs.agents.attention.model import AttentionModel, one_of
 
-Normalisation = Literal["none", "pre"]
+Normalization = Literal["none", "pre"]
 Positions = Literal["none", "learned"]
 
 
@@ -26,12 +26,12 @@ class _State(NamedTuple):
 
 
 class _Block(nn.Module):
-    """x + attention, then x + MLP; with "pre", layer normalisation before each."""
+    """x + attention, then x + MLP; with "pre", layer normalization before each."""
 
-    def __init__(self, width: int, heads: int, mlp_ratio: int, normalisation: Normalisation) -> None:
+    def __init__(self, width: int, heads: int, mlp_ratio: int, normalization: Normalization) -> None:
         super().__init__()
         self.heads = heads
-        norm = nn.LayerNorm if normalisation == "pre" else (lambda _: nn.Identity())
+        norm = nn.LayerNorm if normalization == "pre" else (lambda _: nn.Identity())
         self.norm_attention, self.norm_mlp = norm(width), norm(width)
         self.query_key_value = nn.Linear(width, 3 * width)
         self.out = nn.Linear(width, width)
@@ -66,7 +66,7 @@ class Transformer(AttentionModel):
         heads: H, attention heads a layer.
         width: size of the residual stream, a multiple of `heads`.
         mlp_ratio: hidden units of the MLP, as a multiple of `width`; 0 for attention alone.
-        normalisation: "pre", layer normalisation before attention, MLP and read-out, or "none". After the
+        normalization: "pre", layer normalization before attention, MLP and read-out, or "none". After the
             same training (d = 3, T = 20) both come near the least squared regret, but "pre" has the
             smaller CCE gap in weighted rock–paper–scissors (0.07 against 0.11 to 0.12): it answers
             losses smaller than those of training more strongly.
@@ -86,13 +86,13 @@ class Transformer(AttentionModel):
         heads: int = 4,
         width: int = 32,
         mlp_ratio: int = 4,
-        normalisation: Normalisation = "pre",
+        normalization: Normalization = "pre",
         positions: Positions = "none",
         horizon_input: bool = False,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        one_of("normalisation", normalisation, ("none", "pre"))
+        one_of("normalization", normalization, ("none", "pre"))
         one_of("positions", positions, ("none", "learned"))
         if layers < 1 or heads < 1 or width % heads:
             raise ValueError(
@@ -101,17 +101,17 @@ class Transformer(AttentionModel):
             )
         self.num_actions, self.horizon = num_actions, horizon
         self.layers, self.heads, self.width = layers, heads, width
-        self.mlp_ratio, self.normalisation, self.positions = mlp_ratio, normalisation, positions
+        self.mlp_ratio, self.normalization, self.positions = mlp_ratio, normalization, positions
         self.first = nn.Parameter(torch.empty(width))
         self.embedding = nn.Linear(num_actions, width)
         self.position = nn.Parameter(torch.empty(horizon, width)) if positions == "learned" else None
         self.horizon_vector = nn.Parameter(torch.empty(width)) if horizon_input else None
-        self.blocks = nn.ModuleList(_Block(width, heads, mlp_ratio, normalisation) for _ in range(layers))
-        self.norm = nn.LayerNorm(width) if normalisation == "pre" else nn.Identity()
+        self.blocks = nn.ModuleList(_Block(width, heads, mlp_ratio, normalization) for _ in range(layers))
+        self.norm = nn.LayerNorm(width) if normalization == "pre" else nn.Identity()
         self.read_out = nn.Linear(width, num_actions)
-        self._initialise(generator)
+        self._initialize(generator)
 
-    def _initialise(self, generator: torch.Generator | None) -> None:
+    def _initialize(self, generator: torch.Generator | None) -> None:
         """N(0, 1/fan_in) weights and zero biases; each branch's last layer divided by √(2L)."""
         with torch.no_grad():
             for name, parameter in self.named_parameters():

@@ -77,7 +77,7 @@ class FixedShare(Agent):
         self._settled = None if horizon is None else self._settings(num_actions, horizon)[:2]
 
     def act(self) -> FloatArray:
-        """The weights, normalised."""
+        """The weights, normalized."""
         return softmax(self._logits.copy()).T
 
     def observe(self, losses: FloatArray) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from regret_envs.agents.base import Agent
 from regret_envs.agents.external.hedge import Hedge
-from regret_envs.agents.external.parameter_free import adanormalhedge_logits, normalised
+from regret_envs.agents.external.parameter_free import adanormalhedge_logits, normalized
 from regret_envs.arrays import FloatArray
 
 
@@ -104,7 +104,7 @@ class StronglyAdaptive(Agent):
         """The experts' policies, weighed."""
         proposals = [np.asarray(expert.agent.act()).T for expert in self._experts]
         regrets = np.stack([expert.regrets for expert in self._experts])
-        weights = normalised(adanormalhedge_logits(regrets, np.stack([e.scales for e in self._experts])))
+        weights = normalized(adanormalhedge_logits(regrets, np.stack([e.scales for e in self._experts])))
         policies = np.zeros(self._shape)
         for weight, proposal in zip(weights, proposals, strict=True):
             policies += weight * proposal

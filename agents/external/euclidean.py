@@ -13,13 +13,13 @@ from regret_envs.simplex import project_to_simplex
 
 @dataclass(eq=False)
 class EuclideanFTRL(SteppedAgent):
-    """Follow the regularised leader with ½‖π − 1/d‖²: π_{t+1} = Project(1/d − η Σ_{s≤t} ℓ_s).
+    """Follow the regularized leader with ½‖π − 1/d‖²: π_{t+1} = Project(1/d − η Σ_{s≤t} ℓ_s).
 
     Args:
         step_size: η. None: sqrt((d − 1) / T) / d, or sqrt((d − 1) / t) / d where the horizon T is
             unknown; "anytime": the latter in any case. Right for losses of range 2, as in [−1, 1].
 
-    Guarantee: R_T ≤ (1 − 1/d) / (2η) + η d ρ² T / 8 for losses of range ρ, since centred losses
+    Guarantee: R_T ≤ (1 − 1/d) / (2η) + η d ρ² T / 8 for losses of range ρ, since centered losses
     have a squared norm of at most d ρ² / 4 (Shalev-Shwartz, "Online Learning and Online Convex
     Optimization", 2012, Theorem 2.11, with the constant of a smooth conjugate).
     """

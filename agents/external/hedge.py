@@ -1,4 +1,4 @@
-"""Hedge, which is follow-the-regularised-leader with the entropy, which is smoothed fictitious play."""
+"""Hedge, which is follow-the-regularized-leader with the entropy, which is smoothed fictitious play."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Magnetic mirror descent: drawn towards a fixed policy, so that the last policy converges too."""
+"""Magnetic mirror descent: drawn toward a fixed policy, so that the last policy converges too."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class MagneticMirrorDescent(SteppedAgent):
         return softmax(self._logits.copy()).T
 
     def observe(self, losses: FloatArray) -> None:
-        """Step down the losses, and towards the uniform policy."""
+        """Step down the losses, and toward the uniform policy."""
         step = self._step()
         self._t += 1
         self._logits -= step * np.asarray(losses, dtype=np.float64).T

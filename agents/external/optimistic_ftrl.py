@@ -1,4 +1,4 @@
-"""Follow the regularised leader with a guess of the next losses, over four regularisers."""
+"""Follow the regularized leader with a guess of the next losses, over four regularizers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def log_barrier_policy(losses: FloatArray) -> FloatArray:
 def _powers(losses: FloatArray, power: int) -> FloatArray:
     """(θ + λ)^−p with the λ that makes them sum to 1.
 
-    The generalised mean (Σ (θ + λ)^−p)^(−1/p) is concave and increasing in λ, and below 1 where the
+    The generalized mean (Σ (θ + λ)^−p)^(−1/p) is concave and increasing in λ, and below 1 where the
     largest policy is 1, so Newton's method from there rises to the root and does not pass it.
     """
     excess = losses - losses.min(axis=0) + 1.0
@@ -53,7 +53,7 @@ def _powers(losses: FloatArray, power: int) -> FloatArray:
 
 _NEWTON_STEPS, _NEWTON_TOLERANCE = 50, 1e-14
 
-Regulariser = Literal["entropy", "euclidean", "tsallis", "log_barrier"]
+Regularizer = Literal["entropy", "euclidean", "tsallis", "log_barrier"]
 
 _POLICIES: dict[str, Callable[[FloatArray], FloatArray]] = {
     "entropy": lambda losses: softmax(-losses),
@@ -73,14 +73,14 @@ class OptimisticFTRL(SteppedAgent):
     Args:
         step_size: η, as in `Hedge`: by default the step that is best for losses of range 2 without a guess,
             up to ln T with the log barrier.
-        regulariser: ψ.
+        regularizer: ψ.
 
     Raises:
-        UnknownNameError: for another regulariser.
+        UnknownNameError: for another regularizer.
 
     Guarantee: R_T ≤ D / η + C η Σ_t ρ(ℓ_t − ℓ_{t−1})² with ρ(x) = max x − min x and ℓ_0 = 0, so at most
     D / η + 4 C η ρ² T for losses of range ρ (Rakhlin and Sridharan 2013; Syrgkanis, Agarwal, Luo and
-    Schapire 2015). In the order above, from the regulariser's range and strong convexity:
+    Schapire 2015). In the order above, from the regularizer's range and strong convexity:
 
         D = ln d,  C = 1/8            strongly convex by 1 in ‖·‖₁
         D = (1 − 1/d) / 2,  C = d/8   by 1 in ‖·‖₂
@@ -89,7 +89,7 @@ class OptimisticFTRL(SteppedAgent):
     """
 
     _: KW_ONLY
-    regulariser: Regulariser = "entropy"
+    regularizer: Regularizer = "entropy"
 
     reference = "Rakhlin and Sridharan 2013; Syrgkanis et al. 2015"
     guarantee = "external regret ≤ D / η + C η Σ_t ρ(ℓ_t − ℓ_{t−1})²"
@@ -97,7 +97,7 @@ class OptimisticFTRL(SteppedAgent):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        lookup("regulariser", self.regulariser, _POLICIES)
+        lookup("regularizer", self.regularizer, _POLICIES)
 
     def _terms(self, num_actions: int) -> tuple[float, float]:
         """D, without ln T, and C."""
@@ -107,7 +107,7 @@ class OptimisticFTRL(SteppedAgent):
             "euclidean": ((1 - 1 / d) / 2, d / 8),
             "tsallis": (2 * math.sqrt(d) - 2, 1 / 4),
             "log_barrier": (d - 1.0, 1 / 8),
-        }[self.regulariser]
+        }[self.regularizer]
 
     def _bound_terms(self, num_actions: int, loss_range: float, shrinks: bool) -> tuple[float, float]:
         penalty, curvature = self._terms(num_actions)
@@ -120,7 +120,7 @@ class OptimisticFTRL(SteppedAgent):
     def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float:
         """D / η_T + 4 C ρ² Σ_t η_t."""
         bound = super().regret_bound(num_actions, horizon, loss_range)
-        if self.regulariser != "log_barrier" or num_actions == 1:
+        if self.regularizer != "log_barrier" or num_actions == 1:
             return bound
         scale, shrinks = self._schedule(num_actions, horizon)
         last = scale / math.sqrt(max(horizon - 1, 1)) if shrinks else scale
@@ -135,8 +135,8 @@ class OptimisticFTRL(SteppedAgent):
         self._predicted = np.zeros((num_actions, num_runs))
 
     def act(self) -> FloatArray:
-        """The minimiser."""
-        return _POLICIES[self.regulariser]((self._cumulative + self._predicted) * self._step()).T
+        """The minimizer."""
+        return _POLICIES[self.regularizer]((self._cumulative + self._predicted) * self._step()).T
 
     def observe(self, losses: FloatArray) -> None:
         """Add up the losses and keep the last."""

@@ -13,7 +13,7 @@ from regret_envs.agents.base import Agent
 from regret_envs.arrays import FloatArray
 
 
-def normalised(logits: FloatArray) -> FloatArray:
+def normalized(logits: FloatArray) -> FloatArray:
     """exp(logits) / Σ exp(logits) along the first axis, uniform where all are −∞."""
     top = logits.max(0)
     weights = np.exp(logits - np.where(np.isfinite(top), top, 0.0))
@@ -74,8 +74,8 @@ class RegretPotentialAgent(Agent):
         """What a round adds to the scale of the regrets."""
 
     def act(self) -> FloatArray:
-        """The weights, normalised; uniform where none is positive."""
-        policies = normalised(self._log_weights())
+        """The weights, normalized; uniform where none is positive."""
+        policies = normalized(self._log_weights())
         self._played.append(policies)
         return policies.T
 

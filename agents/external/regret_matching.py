@@ -52,7 +52,7 @@ class RegretMatching(Agent):
         self._played: deque[FloatArray] = deque()
 
     def act(self) -> FloatArray:
-        """The positive regrets, normalised."""
+        """The positive regrets, normalized."""
         policies = _proportional(self._regrets)
         self._played.append(policies)
         return policies.T
@@ -105,7 +105,7 @@ class PredictiveRegretMatchingPlus(RegretMatchingPlus):
         self._predicted = np.zeros((num_actions, num_runs))
 
     def act(self) -> FloatArray:
-        """The positive part of the sums and the prediction, normalised."""
+        """The positive part of the sums and the prediction, normalized."""
         policies = _proportional(self._regrets + self._predicted)
         self._played.append(policies)
         return policies.T

@@ -18,7 +18,7 @@ class Difference(msgspec.Struct, frozen=True):
     """How two agents differ in one metric on the runs that both played.
 
     Attributes:
-        task: its id; "all": the normalised metric over the tasks (see `leaderboard`).
+        task: its id; "all": the normalized metric over the tasks (see `leaderboard`).
         metric: the metric, lower is better.
         num_runs: common runs.
         first, second: the means over them.
@@ -79,7 +79,7 @@ def compare(
         for d, p in zip(found, adjusted, strict=True)
     ]
     for m in [metric] if metric else SCORE_METRICS:
-        tables = [r.normalised(_common(r.paired(agents, m)), m) for r in results if m in r.metrics]
+        tables = [r.normalized(_common(r.paired(agents, m)), m) for r in results if m in r.metrics]
         if tables := [t for t in tables if t.size]:
             found.append(_difference("all", m, tables, agents, seed))
     return found

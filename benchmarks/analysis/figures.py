@@ -1,6 +1,6 @@
 """Figures of results. Needs matplotlib (the extra `plot`), imported when a figure is drawn.
 
-Agents differ in line style as well as in colour, and text on a heat map is dark or light by its cell.
+Agents differ in line style as well as in color, and text on a heat map is dark or light by its cell.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b04a8f", "#7a5c00", "#444444", "#0a7d8c", "#a01c1c")
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#b04a8f", "#7a5c00", "#444444", "#0a7d8c", "#a01c1c")
 DASHES = ((), (5, 2), (1, 1.5), (6, 2, 1, 2), (9, 2), (3, 1), (4, 1, 1, 1, 1, 1), (2, 3))
-MOST_AGENTS = len(COLOURS)
+MOST_AGENTS = len(COLORS)
 # ρ is the task's loss_scale; Blum–Mansour's rate is that of copies at their best steps.
 _HEDGE, _BLUM_MANSOUR = "ρ √(ln d / 2T)", "ρ √(d ln d / 2T)"
 _THEORY: dict[str, tuple[str, Callable[[int], float]]] = {
@@ -63,9 +63,9 @@ def _figure(width: float = 4.2, height: float = 3.0) -> tuple[Figure, Axes]:
 
 
 def look(index: int) -> dict[str, Any]:
-    """Colour and dashes of the index-th agent."""
+    """Color and dashes of the index-th agent."""
     dashes = DASHES[index % len(DASHES)]
-    return {"color": COLOURS[index % len(COLOURS)], "linestyle": (0, dashes) if dashes else "-"}
+    return {"color": COLORS[index % len(COLORS)], "linestyle": (0, dashes) if dashes else "-"}
 
 
 def curves(r: TaskResults, metric: str, looks: Mapping[str, int], *, legend: bool = False) -> Figure:
@@ -91,8 +91,8 @@ def curves(r: TaskResults, metric: str, looks: Mapping[str, int], *, legend: boo
             error = 1.96 * values.std(axis=1, ddof=1) / np.sqrt(values.shape[1])
             low, high = mean - error, mean + error
             shown = low > 0
-            colour = look(index)["color"]
-            axes.fill_between(rounds, low, high, where=shown, color=colour, alpha=0.15, linewidth=0)
+            color = look(index)["color"]
+            axes.fill_between(rounds, low, high, where=shown, color=color, alpha=0.15, linewidth=0)
     if metric in _THEORY and r.unit:
         name, factor = _THEORY[metric]
         rate = r.unit / np.sqrt(r.horizon) * np.sqrt(factor(r.num_actions) / rounds)
@@ -128,7 +128,7 @@ def profile(samples: Mapping[str, Sequence[FloatArray]], metric: str, looks: Map
     for agent, index in looks.items():
         share = statistics.performance_profile(samples[agent], thresholds)
         axes.plot(thresholds, share, label=agent, linewidth=1.3, **look(index))
-    axes.set_xlabel(f"τ, normalised {metric.replace('_', ' ')}")
+    axes.set_xlabel(f"τ, normalized {metric.replace('_', ' ')}")
     axes.set_ylabel("share of runs at most τ")
     axes.set_ylim(-0.02, 1.02)
     return figure
@@ -166,9 +166,9 @@ def simplex(path: tuple[FloatArray, FloatArray], index: int) -> Figure:
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
     axes.add_patch(_triangle(corners))
     policies, average = (points @ corners for points in path)
-    colour = look(index)["color"]
-    axes.plot(*policies.T, color=colour, linewidth=0.5, alpha=0.6)
-    axes.plot(*average.T, color=colour, linewidth=1.6)
+    color = look(index)["color"]
+    axes.plot(*policies.T, color=color, linewidth=0.5, alpha=0.6)
+    axes.plot(*average.T, color=color, linewidth=1.6)
     axes.plot(*average[-1], marker="o", markersize=4, color="#000000")
     for action, (x, y) in enumerate(corners):
         place = "top" if y == 0 else "bottom"
@@ -207,8 +207,8 @@ def heat_map(found: Tournament) -> Figure:
         for i, j in np.ndindex(n, n):
             red, green, blue, _ = matplotlib.colormaps["RdBu"]((payoffs[i, j] / most + 1) / 2)
             dark = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 < 0.18
-            colour = "#ffffff" if dark else "#000000"
+            color = "#ffffff" if dark else "#000000"
             text = f"{payoffs[i, j]:.2f}"
-            axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=7, color=colour)
+            axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=7, color=color)
     figure.colorbar(image, ax=axes, label="payoff to seat 0", fraction=0.04)
     return figure

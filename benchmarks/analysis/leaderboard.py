@@ -74,7 +74,7 @@ class Score(msgspec.Struct, frozen=True):
         agent: its spec.
         rank: by the score, shared by agents that cannot be told apart; None if there is no score.
         overlaps: whether the interval meets that of the agent before or after.
-        score: the mean over the common tasks of the normalised metric.
+        score: the mean over the common tasks of the normalized metric.
         low, high: 95 % bootstrap interval over runs; None where every task has a single run.
         iqm: the interquartile mean with its interval; None where it was not asked for.
         num_runs: over the common tasks.
@@ -235,11 +235,11 @@ def _scores(
 
     if not common:
         return ScoreTable(metric, [], [score(agent) for agent in agents])
-    samples = {a: [r.normalised(r.values(a, metric), metric) for r in common] for a in scored}
+    samples = {a: [r.normalized(r.values(a, metric), metric) for r in common] for a in scored}
     means = {a: float(np.mean([x.mean() for x in samples[a]])) for a in scored}
     scored.sort(key=lambda a: means[a])
     ranks = _ranks(
-        [means[a] for a in scored], [r.normalised(r.paired(scored, metric), metric) for r in common]
+        [means[a] for a in scored], [r.normalized(r.paired(scored, metric), metric) for r in common]
     )
     intervals = statistics.bootstrap_intervals([samples[a] for a in scored], seed=seed)
     middle: list[statistics.Interval | None] = [None] * len(scored)

@@ -16,7 +16,7 @@ def nash_averaging(payoffs: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The maximum-entropy equilibrium p of a symmetric zero-sum game, and every strategy's payoff A p.
 
     The equilibria are {p ∈ Δ : A p ≤ 0}. Their largest support S comes from one linear program; there
-    A p = 0, and p maximises the entropy under A p ≤ 0, through its dual: p ∝ exp(−Aᵀλ) with λ free on
+    A p = 0, and p maximizes the entropy under A p ≤ 0, through its dual: p ∝ exp(−Aᵀλ) with λ free on
     S and λ ≥ 0 elsewhere.
 
     Args:

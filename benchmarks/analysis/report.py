@@ -70,7 +70,7 @@ class _Page:
         shown = [(id, name, body) for id, name, body in sections if body]
         links = "".join(f'<li><a href="#{id}">{escape(name)}</a></li>' for id, name, _ in shown)
         body = "".join(
-            f'<section aria-labelledby="{id}"><h2 id="{id}">{escape(name)}</h2>{content}</section>'
+            f'<section aria-labeledby="{id}"><h2 id="{id}">{escape(name)}</h2>{content}</section>'
             for id, name, content in shown
         )
         return _FRAME.format(title=escape(title), links=links, body=body, style=_STYLE)
@@ -87,7 +87,7 @@ class _Page:
         results = [r for r in self._results if r.task in overall.common_tasks]
         looks = self._looks([s.agent for s in overall.scores if s.score is not None][: self._most])
         samples = {
-            a: [r.normalised(r.values(a, overall.metric), overall.metric) for r in results] for a in looks
+            a: [r.normalized(r.values(a, overall.metric), overall.metric) for r in results] for a in looks
         }
         if not samples or sum(map(len, next(iter(samples.values())))) < 2:
             return ""
@@ -239,7 +239,7 @@ def inline_svg(svg: str, name: str, title: str, text: str) -> str:
     width = re.search(r'width="([\d.]+)pt"', svg)
     svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
     head = (
-        f'role="img" aria-labelledby="{name}-t {name}-d" '
+        f'role="img" aria-labeledby="{name}-t {name}-d" '
         f'style="width:{float(width[1]) * 1.33 if width else 400:.0f}px" '
     )
     described = f'<title id="{name}-t">{escape(title)}</title><desc id="{name}-d">{escape(text)}</desc>'

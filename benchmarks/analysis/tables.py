@@ -211,7 +211,7 @@ _SCORE_NOTE = (
 )
 _RANK_NOTE = (
     "#: agents share a rank if a paired test on common runs cannot tell them apart (5 %, Holm's "
-    "correction); ~: the 95 % interval meets a neighbour's."
+    "correction); ~: the 95 % interval meets a neighbor's."
 )
 
 
@@ -239,7 +239,7 @@ def leaderboard_csv(board: Leaderboard) -> str:
             count = len(table.common_tasks)
             where = [f"{count} task{'s' * (count != 1)}", None, None, s.rank, s.overlaps, s.agent, status]
             iqm = [None] * 3 if s.iqm is None else [s.iqm.estimate, s.iqm.low, s.iqm.high]
-            write([*where, f"normalised {table.metric}", s.score, None, s.num_runs, s.low, s.high, *iqm])
+            write([*where, f"normalized {table.metric}", s.score, None, s.num_runs, s.low, s.high, *iqm])
     return out.getvalue()
 
 
@@ -265,7 +265,7 @@ _COMPARE_NOTE = (
     "On the runs that both played. difference: first − second ± standard error; lower is better. p: paired "
     "t-test, over tasks with Holm's correction; better at 5 %, by the mean where a single run leaves nothing "
     "to test. P(first): the chance that a run of the first is better than one of the second. all: the "
-    "normalised metric over the tasks."
+    "normalized metric over the tasks."
 )
 
 

@@ -122,7 +122,7 @@ class TaskResults:
             table[i, [columns[run] for run in self.runs(agent)]] = self.values(agent, metric)
         return table
 
-    def normalised(self, values: FloatArray, metric: str) -> FloatArray:
+    def normalized(self, values: FloatArray, metric: str) -> FloatArray:
         """Values at the horizon as regrets over `regret_unit`; 0 with one action."""
         if not self.unit:
             return np.zeros_like(values)

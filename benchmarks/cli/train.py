@@ -69,7 +69,7 @@ _objective = click.option(
 
 @click.group(short_help="Train a model and write a checkpoint.")
 def train() -> None:
-    """Train attention with regret loss and write a checkpoint; or recognise a regular language.
+    """Train attention with regret loss and write a checkpoint; or recognize a regular language.
 
     The checkpoint plays as the agent "checkpoint:DIR". Ctrl-C saves; --resume goes on.
     """
@@ -107,13 +107,13 @@ def swap_attention(**options: Any) -> None:
 @click.option("--heads", type=int, help="[default: 4]")
 @click.option("--width", type=int, help="[default: 32]")
 @click.option("--mlp-ratio", type=int, help="Hidden units over width; 0 for attention alone.  [default: 4]")
-@click.option("--normalisation", type=click.Choice(["none", "pre"]), help="[default: pre]")
+@click.option("--normalization", type=click.Choice(["none", "pre"]), help="[default: pre]")
 @click.option("--positions", type=click.Choice(["none", "learned"]), help="[default: none]")
 @_objective
 @_common
 def transformer(**options: Any) -> None:
     """Causal softmax Transformer, trained with regret loss."""
-    names = ("layers", "heads", "width", "mlp_ratio", "normalisation", "positions")
+    names = ("layers", "heads", "width", "mlp_ratio", "normalization", "positions")
     _train("transformer", options, names)
 
 

@@ -38,7 +38,7 @@ BIAS_NOTE = (
     "uniform play then has the published R_20."
 )
 DEEP_NOTE = (
-    "Width (32), layer normalisation (before each branch), no positional encoding, batch (256), steps "
+    "Width (32), layer normalization (before each branch), no positional encoding, batch (256), steps "
     "(1,200) and Adam's rate (0.001, cosine) of the Transformers were not published and are ours."
 )
 

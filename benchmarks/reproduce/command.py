@@ -39,7 +39,7 @@ ROOMS: dict[str, Room] = {
     "fig1": _attention("fig1", "k*(d, T): scaling, uniqueness, stationarity"),
     "fig2": _attention("fig2", "One layer against FTRL; R_t/t of deeper Transformers"),
     "fig4": _attention("fig4", "CCE and CE gaps in weighted rock–paper–scissors"),
-    "table1": _attention("table1", "Identity operator: FTRL with the ℓ₂ regulariser"),
+    "table1": _attention("table1", "Identity operator: FTRL with the ℓ₂ regularizer"),
     "long-run": _attention("long_run", "Gaps up to 10,000 rounds"),
     "training-options": _attention(
         "training_options", "What other ways to train linear attention come to", in_all=False

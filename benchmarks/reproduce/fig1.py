@@ -10,7 +10,7 @@ from regret_envs.agents.attention.linear import LinearAttention
 from regret_envs.agents.attention.objectives import regret_loss
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
-from regret_envs.benchmarks.reproduce.drawing import COLOURS, panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLORS, panels, save
 
 _ACTIONS = (2, 3, 5, 10, 20)
 _HORIZONS = (10, 20, 40, 80, 160, 320)
@@ -40,12 +40,12 @@ def run(options: Options) -> Report:
     steps = np.linspace(0.4, 1.8, 15) * k
     options.say("the multi-head objective, in chunks")
     values, slopes = multi_head_curve(steps, chunks=40 if options.quick else 200)
-    minimiser, error = multi_head_minimiser(steps, slopes)
+    minimizer, error = multi_head_minimizer(steps, slopes)
     checks.append(
         Check(
             "fig1",
-            f"minimiser of the multi-head objective, d = {_D}, T = {_T}",
-            minimiser,
+            f"minimizer of the multi-head objective, d = {_D}, T = {_T}",
+            minimizer,
             standard_error=error,
             at_least=round(float(k) - 4 * error, 4),
             at_most=round(float(k) + 4 * error, 4),
@@ -74,9 +74,9 @@ def _slope(d: int, grid: dict[tuple[int, int], KStar]) -> Check:
     y = np.log([grid[d, t] for t in _HORIZONS])
     errors = np.array([grid[d, t].standard_error / grid[d, t] for t in _HORIZONS])
     weights = 1 / errors**2
-    centred = x - np.average(x, weights=weights)
-    slope = (weights * centred * y).sum() / (weights * centred**2).sum()
-    error = 1 / np.sqrt((weights * centred**2).sum())
+    centered = x - np.average(x, weights=weights)
+    slope = (weights * centered * y).sum() / (weights * centered**2).sum()
+    error = 1 / np.sqrt((weights * centered**2).sum())
     name = f"slope of log k* in log T, d = {d}"
     return Check("fig1", name, slope, -0.5, standard_error=error, at_least=-0.52, at_most=-0.48)
 
@@ -122,7 +122,7 @@ def multi_head_curve(
     return values, slopes
 
 
-def multi_head_minimiser(steps: FloatArray, slopes: FloatArray) -> tuple[float, float]:
+def multi_head_minimizer(steps: FloatArray, slopes: FloatArray) -> tuple[float, float]:
     """Where the mean derivative is zero, and the standard error of that; arguments as above."""
     mean = slopes.mean(0)
     root = float(np.interp(0.0, mean, steps))
@@ -185,14 +185,14 @@ def _draw(
         curve = np.array([grid[d, t] for t in _HORIZONS])
         errors = [grid[d, t].standard_error for t in _HORIZONS]
         left.errorbar(
-            _HORIZONS, curve, yerr=errors, marker="o", markersize=3, color=COLOURS[i], label=f"d = {d}"
+            _HORIZONS, curve, yerr=errors, marker="o", markersize=3, color=COLORS[i], label=f"d = {d}"
         )
-        right.plot(_HORIZONS, curve * np.sqrt(_HORIZONS), marker="o", markersize=3, color=COLOURS[i])
+        right.plot(_HORIZONS, curve * np.sqrt(_HORIZONS), marker="o", markersize=3, color=COLORS[i])
     reference = np.array(_HORIZONS, dtype=float)
     left.plot(reference, 1.5 / np.sqrt(reference), "k:", label="slope −1/2")
     left.set(xscale="log", yscale="log", xlabel="T", ylabel="k*(d, T)")
     left.legend(fontsize=8)
-    middle.plot(steps, values, color=COLOURS[1])
+    middle.plot(steps, values, color=COLORS[1])
     middle.axvline(grid[_D, _T], color="k", linestyle=":", label="single-head k*")
     middle.set(xlabel="k", ylabel="multi-head objective, d = 3, T = 20")
     middle.legend(fontsize=8)

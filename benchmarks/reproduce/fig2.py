@@ -21,14 +21,14 @@ from regret_envs.benchmarks.reproduce.attention import (
     trained,
 )
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
-from regret_envs.benchmarks.reproduce.drawing import COLOURS, band, panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLORS, band, panels, save
 from regret_envs.benchmarks.reproduce.forecaster import HindsightForecaster
 
 _PUBLISHED = {2: 4.380, 4: 4.322}
 
 
 def run(options: Options) -> Report:
-    """FTRL match of one layer from random initialisation; regret of 2 and 4 layers."""
+    """FTRL match of one layer from random initialization; regret of 2 and 4 layers."""
     k = k_star(ACTIONS, HORIZON)
     fitting, held_out = (
         torch.from_numpy(np.random.default_rng(seed).standard_normal((8192, HORIZON, ACTIONS)))
@@ -47,7 +47,7 @@ def run(options: Options) -> Report:
     references = {
         "Hedge, step k*": regret_curve(Hedge(step_size=k)),
         "uniform": regret_curve(Uniform()),
-        "minimiser of the loss": regret_curve(HindsightForecaster()),
+        "minimizer of the loss": regret_curve(HindsightForecaster()),
     }
 
     fig = "fig2"
@@ -71,7 +71,7 @@ def run(options: Options) -> Report:
     checks.append(Check(fig, "R_20, uniform play", references["uniform"][-1], published=7.021))
     checks += [
         Check(fig, f"R_20, {name}", references[name][-1])
-        for name in ("Hedge, step k*", "minimiser of the loss")
+        for name in ("Hedge, step k*", "minimizer of the loss")
     ]
 
     t = np.arange(1, HORIZON + 1)
@@ -81,11 +81,11 @@ def run(options: Options) -> Report:
         ours = model(held_out)[:, 1:].flatten().numpy()
         theirs = hedge_policies(held_out, fitted[-1])[:, 1:].flatten().numpy()
     left.plot([0, 1], [0, 1], color="0.7", linewidth=1)
-    left.scatter(theirs[:3000], ours[:3000], s=2, alpha=0.4, color=COLOURS[0])
+    left.scatter(theirs[:3000], ours[:3000], s=2, alpha=0.4, color=COLORS[0])
     left.set(xlabel="fitted FTRL, probability", ylabel="trained attention, probability")
     curves = {"1 layer": np.stack(one_layer), **{f"{n} layers": deep.regret[n] for n in LAYERS}}
-    for colour, (name, values) in zip(COLOURS[:3], curves.items(), strict=True):
-        band(right, t, values / t, name, colour)
+    for color, (name, values) in zip(COLORS[:3], curves.items(), strict=True):
+        band(right, t, values / t, name, color)
         for seed, row in enumerate(values / t):
             columns[f"{name}, seed {seed}"] = row
     for style, (name, curve) in zip(("k--", "k:", "k-."), references.items(), strict=True):
@@ -98,7 +98,7 @@ def run(options: Options) -> Report:
         "R_20 is the mean over 16,384 held-out sequences; standard errors are over training seeds.",
         BIAS_NOTE,
         DEEP_NOTE,
-        "The objective's unrestricted minimiser is known (HindsightForecaster): more training moves R_20 "
+        "The objective's unrestricted minimizer is known (HindsightForecaster): more training moves R_20 "
         "there, not below.",
     ]
     return Report(checks, notes)

@@ -21,7 +21,7 @@ from regret_envs.benchmarks.reproduce.attention import (
     trained,
 )
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
-from regret_envs.benchmarks.reproduce.drawing import COLOURS, band, panels, published, save
+from regret_envs.benchmarks.reproduce.drawing import COLORS, band, panels, published, save
 from regret_envs.benchmarks.reproduce.forecaster import HindsightForecaster
 
 _PUBLISHED_CCE = {2: 0.0467, 4: 0.0653}
@@ -52,7 +52,7 @@ def run(options: Options) -> Report:
         "uniform": gap_curves(Uniform()),
         "Hedge, step k*": gap_curves(Hedge(step_size=k)),
         "Hedge, default step": gap_curves(Hedge()),
-        "minimiser of the loss": gap_curves(HindsightForecaster()),
+        "minimizer of the loss": gap_curves(HindsightForecaster()),
         "Blum–Mansour": gap_curves(BlumMansour()),
         "Blum–Mansour, step d k*": gap_curves(BlumMansour(Hedge(step_size=ACTIONS * k))),
     }
@@ -68,7 +68,7 @@ def run(options: Options) -> Report:
         Check(fig, "CCE gap, uniform", references["uniform"].cce[last], published=0.1111),
         *(
             Check(fig, f"CCE gap, {name}", references[name].cce[last])
-            for name in ("Hedge, step k*", "Hedge, default step", "minimiser of the loss")
+            for name in ("Hedge, step k*", "Hedge, default step", "minimizer of the loss")
         ),
         _ce("pairwise CE gap, swap attention", calibrated, "ce", 0.0627, accept=True),
         _ce("full-swap gap, swap attention", calibrated, "swap", 0.0956, accept=True),
@@ -89,11 +89,11 @@ def run(options: Options) -> Report:
     notes = [
         DEEP_NOTE,
         "Play starts from each agent's first policy; losses are expected; standard errors are over seeds.",
-        "The objective's minimiser over all policies (HindsightForecaster) has a CCE gap of 0.1000: smaller "
+        "The objective's minimizer over all policies (HindsightForecaster) has a CCE gap of 0.1000: smaller "
         "gaps of deep models are not what the objective asks for, but how they answer losses smaller and "
         "more correlated than those of training.",
         "Measured once: after 300 steps instead of 1,200, two layers have a CCE gap of 0.056 ± 0.012 "
-        "(R_20 4.12) and four 0.117 ± 0.019 (R_20 4.07) over five seeds; two without layer normalisation, "
+        "(R_20 4.12) and four 0.117 ± 0.019 (R_20 4.07) over five seeds; two without layer normalization, "
         "after 1,200 steps, 0.12 (one seed). The published 0.0467 ± 0.0095 is within the scatter of short "
         "training, not where training ends.",
     ]
@@ -115,21 +115,21 @@ def _draw(
     t = np.arange(1, HORIZON + 1)
     columns: dict[str, npt.ArrayLike] = {"t": t}
     figure, (left, right) = panels(2)
-    for colour, (layers, values) in zip(COLOURS[:3], cce.items(), strict=True):
-        band(left, t, values, f"{layers} layer{'s' * (layers > 1)}", colour)
-        published(left, HORIZON + 0.3, *_PUBLISHED_AT_T[layers], colour)
+    for color, (layers, values) in zip(COLORS[:3], cce.items(), strict=True):
+        band(left, t, values, f"{layers} layer{'s' * (layers > 1)}", color)
+        published(left, HORIZON + 0.3, *_PUBLISHED_AT_T[layers], color)
         columns |= {f"CCE, {layers} layers, seed {s}": row for s, row in enumerate(values)}
-    for style, name in (("k:", "uniform"), ("k--", "Hedge, step k*"), ("k-.", "minimiser of the loss")):
+    for style, name in (("k:", "uniform"), ("k--", "Hedge, step k*"), ("k-.", "minimizer of the loss")):
         left.plot(t, references[name].cce, style, linewidth=1, label=name)
     left.set(xlabel="t", ylabel="CCE gap")
-    swap = ((COLOURS[3], "calibrated", calibrated), (COLOURS[4], "uncalibrated", plain))
-    for colour, name, curves in swap:
-        published(right, HORIZON + 0.3, *_PUBLISHED_AT_T[name], colour)
+    swap = ((COLORS[3], "calibrated", calibrated), (COLORS[4], "uncalibrated", plain))
+    for color, name, curves in swap:
+        published(right, HORIZON + 0.3, *_PUBLISHED_AT_T[name], color)
         for kind, label in (("ce", "pairwise CE"), ("swap", "full swap")):
             values = np.stack([getattr(c, kind) for c in curves])
             columns |= {f"{label}, {name}, seed {s}": row for s, row in enumerate(values)}
             if kind == "ce":
-                band(right, t, values, f"swap attention, {name}", colour)
+                band(right, t, values, f"swap attention, {name}", color)
     for style, name in (("k:", "uniform"), ("k--", "Blum–Mansour")):
         right.plot(t, references[name].ce, style, linewidth=1, label=name)
     right.set(xlabel="t", ylabel="pairwise CE gap")

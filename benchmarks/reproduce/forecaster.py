@@ -9,14 +9,14 @@ from regret_envs.arrays import FloatArray
 
 
 class HindsightForecaster(Agent):
-    """π_t(a) = P(a = argmin_i S_T(i) | ℓ_1 … ℓ_{t−1}) for ℓ_t ~ N(0, I): the minimiser of E[R_T²].
+    """π_t(a) = P(a = argmin_i S_T(i) | ℓ_1 … ℓ_{t−1}) for ℓ_t ~ N(0, I): the minimizer of E[R_T²].
 
     The squared-regret loss on i.i.d. Gaussian losses scores policies as forecasts of the action that
-    is best in hindsight (`hindsight_brier`), so over all policies its minimiser is the true
+    is best in hindsight (`hindsight_brier`), so over all policies its minimizer is the true
     probability. It is follow the perturbed leader with Gaussian perturbations of variance T − t + 1.
     """
 
-    reference = "the unrestricted minimiser of the squared-regret loss"
+    reference = "the unrestricted minimizer of the squared-regret loss"
     guarantee = "none"
 
     def reset(

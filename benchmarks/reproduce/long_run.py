@@ -10,7 +10,7 @@ from regret_envs.agents.attention.linear import LinearAttention
 from regret_envs.agents.attention.swap import SwapAttention
 from regret_envs.benchmarks.reproduce.attention import ACTIONS, gap_curves
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
-from regret_envs.benchmarks.reproduce.drawing import COLOURS, panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLORS, panels, save
 
 _HORIZONS = (10, 30, 100, 300, 1000, 3000, 10_000)
 
@@ -62,7 +62,6 @@ def run(options: Options) -> Report:
         ("Hedge", "ce", 1000, 0.027),
         ("Hedge", "ce", 10_000, 0.029),
         ("Blum–Mansour", "ce", 1000, 0.0070),
-        ("Hedge, step 1", "ce", 1000, 0.26),
     ):
         if horizon not in _HORIZONS:
             continue
@@ -84,7 +83,7 @@ def run(options: Options) -> Report:
                 np.maximum(kinds[kind], 1e-5),
                 marker="o",
                 markersize=3,
-                color=COLOURS[i],
+                color=COLORS[i],
                 label=name,
             )
         panel.set(xscale="log", yscale="log", xlabel="T, with the step that fits it", ylabel=label)
@@ -95,5 +94,6 @@ def run(options: Options) -> Report:
     notes = [
         "Not in the paper: its corollaries are about limits, this is what they look like. Every horizon is a "
         "game of its own, played with k*(3, T) (swap attention 3 k*(3, T)) from the first policy on.",
+        "Hedge with step 1 is chaotic: its curve depends on the CPU's rounding, so nothing is checked of it.",
     ]
     return Report(checks, notes)

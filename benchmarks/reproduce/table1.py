@@ -16,7 +16,7 @@ from regret_envs.benchmarks.reproduce.drawing import panels, save
 
 
 def ball_step(num_actions: int, horizon: int) -> float:
-    """The step c of the minimiser x_t = −c Σ_{s<t} ℓ_s of E[R_T²] over linear maps, on the unit ball.
+    """The step c of the minimizer x_t = −c Σ_{s<t} ℓ_s of E[R_T²] over linear maps, on the unit ball.
 
     By Stein's lemma E[R_T²] = E Σ_t ‖x_t + S/‖S‖‖² + const with S = Σ_t ℓ_t, so c = E‖S‖ / (T d), which is
     √2 Γ((d+1)/2) / (Γ(d/2) d √T).
@@ -45,11 +45,11 @@ def run(options: Options) -> Report:
     losses = torch.from_numpy(np.random.default_rng(103).standard_normal((8192, HORIZON, ACTIONS)))
     before = sums_before(losses)
     identity = torch.eye(ACTIONS, dtype=torch.float64)
-    centre = identity - 1 / ACTIONS
+    center = identity - 1 / ACTIONS
     checks, points = [], {}
     for domain, theory, blind, project in (
         ("ball", ball_step(ACTIONS, HORIZON), identity, project_ball),
-        ("simplex", simplex_step(ACTIONS, HORIZON), centre, project_simplex),
+        ("simplex", simplex_step(ACTIONS, HORIZON), center, project_simplex),
     ):
         steps, residuals, distances = [], [], []
         for seed in one_layer_seeds(options):
@@ -87,7 +87,7 @@ def run(options: Options) -> Report:
     notes = [
         "The published row is qualitative (regret loss recovers ℓ₂-FTRL); the bounds are ours.",
         "Projection is applied in play alone; the training objective never sees it. On the simplex V is "
-        "compared with its rows and columns centred.",
+        "compared with its rows and columns centered.",
     ]
     return Report(checks, notes)
 

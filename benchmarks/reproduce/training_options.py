@@ -18,7 +18,7 @@ from regret_envs.agents.attention.k_star import k_star
 from regret_envs.agents.attention.linear import LinearAttention
 from regret_envs.benchmarks.reproduce.attention import ACTIONS, HORIZON, gap_curves, one_layer_seeds, trained
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
-from regret_envs.benchmarks.reproduce.drawing import COLOURS, band, panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLORS, band, panels, save
 from regret_envs.feedback import Bandit
 from regret_envs.streams import Gaussian
 
@@ -84,7 +84,7 @@ def _horizon_free(options: Options) -> list[Check]:
         quantity = f"horizon-free: step size at T = {t} (k* = {stars[i]:.4f})"
         checks.append(Check.of(_ROOM, quantity, steps[:, i]))
     figure, (axes,) = panels(1)
-    band(axes, _HORIZONS, steps, "trained for all T at once", COLOURS[0])
+    band(axes, _HORIZONS, steps, "trained for all T at once", COLORS[0])
     axes.plot(_HORIZONS, stars, "k--", linewidth=1, label="k*(3, T)")
     axes.set(xscale="log", yscale="log", xlabel="T", ylabel="step size")
     axes.legend(fontsize=8)

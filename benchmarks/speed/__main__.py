@@ -66,7 +66,7 @@ def bare_hedge(payoff: FloatArray, horizon: int, num_runs: int) -> float:
 
 
 def noregret(kind: str, payoff: FloatArray, horizon: int) -> float:
-    """Rounds a second of two of noregret's minimisers in self-play, one run."""
+    """Rounds a second of two of noregret's minimizers in self-play, one run."""
     from noregret import regret_minimizers as peers
 
     hedge = partial(peers.MultiplicativeWeightsUpdate, learning_rate=STEP_SIZE)

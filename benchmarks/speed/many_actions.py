@@ -17,7 +17,7 @@ import click
 from regret_envs import games, simulate, streams
 from regret_envs.agents import Agent, make
 from regret_envs.agents.swap import stationary
-from regret_envs.benchmarks.analysis.figures import COLOURS
+from regret_envs.benchmarks.analysis.figures import COLORS
 from regret_envs.worlds import World
 
 AGENTS = {
@@ -88,11 +88,11 @@ def plot(points: list[Point], path: Path) -> None:
     figure = Figure(figsize=(11, 8), layout="constrained")
     axes = figure.subplots(2, len(WORLDS), sharex=True, squeeze=False)
     for column, world in enumerate(WORLDS):
-        for colour, marker, agent in zip(COLOURS, "osD^", AGENTS, strict=False):
+        for color, marker, agent in zip(COLORS, "osD^", AGENTS, strict=False):
             for horizon in horizons:
                 line = [p for p in points if (p.world, p.agent, p.horizon) == (world, agent, horizon)]
                 style = {
-                    "color": colour,
+                    "color": color,
                     "marker": marker,
                     "alpha": (1 + horizons.index(horizon)) / len(horizons),
                     "label": agent if horizon == horizons[-1] else None,

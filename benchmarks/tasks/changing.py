@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from regret_envs.benchmarks.tasks.task import Layer, Task
 
-_BANDIT_METRICS = ("external_regret", "realised_regret", "swap_regret")
+_BANDIT_METRICS = ("external_regret", "realized_regret", "swap_regret")
 _BANDIT_GAME_METRICS = (
     "cce_gap",
-    "realised_cce_gap",
+    "realized_cce_gap",
     "ce_gap",
-    "realised_ce_gap",
+    "realized_ce_gap",
     "swap_gap",
     "external_regret",
-    "realised_regret",
+    "realized_regret",
     "swap_regret",
 )
 _BANDIT = Layer("bandit")

@@ -44,7 +44,7 @@ MANY_PLAYERS = (
         loss_scale=1.0,
         starting_loss_scale=1.0,
         num_runs=8,
-        summary="a random 3 × 3 game with each of two neighbours",
+        summary="a random 3 × 3 game with each of two neighbors",
     ),
     Task(
         id="polymatrix_zero_sum_n20_t1000",

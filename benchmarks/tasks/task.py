@@ -25,10 +25,10 @@ METRICS: dict[str, Callable[[Play], FloatArray]] = {
     "ce_gap": lambda play: play.gaps().ce.max,
     "swap_gap": lambda play: play.gaps().swap.max,
     "nash_conv": lambda play: play.nash_conv(),
-    "realised_regret": lambda play: _realised(play).regret("external").max(0),
-    "realised_swap_regret": lambda play: _realised(play).regret("swap").max(0),
-    "realised_cce_gap": lambda play: _realised(play).gaps().cce.max,
-    "realised_ce_gap": lambda play: _realised(play).gaps().ce.max,
+    "realized_regret": lambda play: _realized(play).regret("external").max(0),
+    "realized_swap_regret": lambda play: _realized(play).regret("swap").max(0),
+    "realized_cce_gap": lambda play: _realized(play).gaps().cce.max,
+    "realized_ce_gap": lambda play: _realized(play).gaps().ce.max,
     "tracking_regret_4": lambda play: play.tracking_regret(min(4, play.t - 1)).max(0),
     "tracking_regret_9": lambda play: play.tracking_regret(min(9, play.t - 1)).max(0),
     "adaptive_regret": lambda play: play.adaptive_regret().max(0),
@@ -43,7 +43,7 @@ METRICS: dict[str, Callable[[Play], FloatArray]] = {
 }
 """What can be measured, one number a run: in games the maximum over players, of NashConv the sum.
 
-Realised: of the drawn actions, under bandit feedback. Tracking: against the best sequence with at most so
+Realized: of the drawn actions, under bandit feedback. Tracking: against the best sequence with at most so
 many switches. Adaptive: over the worst interval. Extraction: what the optimiser in seat 0 gets a round
 above its Stackelberg value; the follower is the agent in seat 1.
 """
@@ -55,12 +55,12 @@ RECORDED_METRICS = frozenset({"tracking_regret_4", "tracking_regret_9", "adaptiv
 """The metrics that need every round's policies and losses."""
 
 
-def _realised(play: Play) -> Play:
-    if play.realised is None:
+def _realized(play: Play) -> Play:
+    if play.realized is None:
         raise ValueError(
-            "a realised metric needs drawn actions: a task whose feedback has the layer 'bandit'"
+            "a realized metric needs drawn actions: a task whose feedback has the layer 'bandit'"
         )
-    return play.realised
+    return play.realized
 
 
 class Layer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -54,8 +54,8 @@ class Seat:
     def info(self) -> dict[str, npt.NDArray[Any]]:
         """The round as numbers, runs first: the same keys in every round, 1 or num_actions numbers a run.
 
-        Mixed play: `policy`, `losses`, `expected_loss`. Pure play also: `realised_action` (−1 before
-        round 1) and `realised_loss`.
+        Mixed play: `policy`, `losses`, `expected_loss`. Pure play also: `realized_action` (−1 before
+        round 1) and `realized_loss`.
         """
         expected = -self.rewards if self.expected_losses is None else self.expected_losses
         info: dict[str, npt.NDArray[Any]] = {
@@ -64,7 +64,7 @@ class Seat:
             "expected_loss": expected,
         }
         if self.actions is not None:
-            info |= {"realised_action": self.actions, "realised_loss": -self.rewards}
+            info |= {"realized_action": self.actions, "realized_loss": -self.rewards}
         return info
 
 

@@ -41,7 +41,7 @@ class Feedback(ABC):
     """The description of a layer.
 
     Attributes:
-        draws_actions: whether an action is drawn from the policy, so that play is realised.
+        draws_actions: whether an action is drawn from the policy, so that play is realized.
         delays: whether losses arrive later than in their round.
     """
 

@@ -72,7 +72,7 @@ class PublicGoods(StructuredGame):
 class AnonymousGame(StructuredGame):
     """A symmetric game in which a player's loss depends on how many others chose each action.
 
-    Expected losses take the dynamic programme of `regret_envs.games.counting`, O(d N^d) instead of d^N (for
+    Expected losses take the dynamic program of `regret_envs.games.counting`, O(d N^d) instead of d^N (for
     two actions O(N²)); so few actions and many players (Daskalakis and Papadimitriou, "Computing
     Equilibria in Anonymous Games", FOCS 2007). With two actions it is a potential game, and the outcome
     "potential" the expectation of Φ(k) = Σ_{j<k} (loss of action 0 − loss of action 1, where j others chose

@@ -17,9 +17,9 @@ class CongestionGame(StructuredGame):
     """Players choose sets of resources; a resource costs each of its users more the more there are.
 
     With k_r the number of users of resource r, a player's loss is Σ_{r in its strategy} c_r(k_r). Affine
-    latencies c_r(k) = a_r k + b_r are recognised and take a closed form, where one's own use counts
+    latencies c_r(k) = a_r k + b_r are recognized and take a closed form, where one's own use counts
     once: c_r = a_r (1 + Σ_{m≠n} q_{m,r}) + b_r with q the others' probabilities of use. Others take the
-    dynamic programme of `regret_envs.games.counting`.
+    dynamic program of `regret_envs.games.counting`.
 
     The outcome "potential" is the expectation of Φ = Σ_r Σ_{k=1}^{k_r} c_r(k), which changes by exactly
     what a player's own loss changes by (Rosenthal, "A Class of Games Possessing Pure-Strategy Nash

@@ -1,4 +1,4 @@
-"""Expectations over how many others do what, exactly, by a dynamic programme over counts."""
+"""Expectations over how many others do what, exactly, by a dynamic program over counts."""
 
 from __future__ import annotations
 

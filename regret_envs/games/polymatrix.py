@@ -18,9 +18,9 @@ EdgeLaw = Literal["general", "zero-sum", "coordination"]
 
 
 class PolymatrixGame(StructuredGame):
-    """Neighbours in a graph play two-player games with one action for all of them.
+    """Neighbors in a graph play two-player games with one action for all of them.
 
-    ℓ_n(i) = −Σ_{m neighbour of n} (A_{nm} π_m)(i): one product an edge, whatever the number of players
+    ℓ_n(i) = −Σ_{m neighbor of n} (A_{nm} π_m)(i): one product an edge, whatever the number of players
     (Yanovskaya 1968). Where every edge is of common interest, A_{nm} = A_{mn}ᵀ, the outcome "potential"
     is minus the sum of the edges' payoffs.
 

@@ -1,7 +1,7 @@
 """Games that are never built as a tensor: expected losses against product play, directly.
 
 A tensor of N players with d actions has N d^N entries. What is here needs the policies alone, by a closed
-form or by a dynamic programme, so N may be a thousand.
+form or by a dynamic program, so N may be a thousand.
 """
 
 from __future__ import annotations

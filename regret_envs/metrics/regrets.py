@@ -1,4 +1,4 @@
-"""Regrets and equilibrium gaps, exact and vectorised over runs.
+"""Regrets and equilibrium gaps, exact and vectorized over runs.
 
 Everything follows from one sufficient statistic a player, the **play–loss matrix**
 

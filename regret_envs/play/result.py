@@ -27,7 +27,7 @@ class Play:
         mean_policies: the average policy T⁻¹ Σ_s π_s of every player, arrays (num_runs, d).
         policies: recorded on request: one array (t, num_runs, d) a player, else None.
         losses: likewise.
-        realised: where actions were drawn (bandit feedback), the same play with the drawn actions
+        realized: where actions were drawn (bandit feedback), the same play with the drawn actions
             in place of the policies: regrets and gaps of what was in fact played. Else None.
         outcomes: where they were asked for, the game's own outcomes (potential, revenue, …), expected and
             averaged over the rounds: arrays (num_runs,) by name.
@@ -41,7 +41,7 @@ class Play:
     mean_policies: tuple[FloatArray, ...]
     policies: tuple[FloatArray, ...] | None = None
     losses: tuple[FloatArray, ...] | None = None
-    realised: Play | None = None
+    realized: Play | None = None
     outcomes: dict[str, FloatArray] = field(default_factory=dict)
     outstanding: tuple[int, ...] = ()
     earlier: dict[int, Play] = field(default_factory=dict)

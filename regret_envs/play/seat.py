@@ -68,7 +68,7 @@ class Seat:
         if self.draws_actions:
             self.actions = np.empty_like(self.policies)
             self.action_sum = np.zeros_like(self.policy_sum)
-            self.realised_play_loss = metrics.PlayLossSum(num_actions, num_rows)
+            self.realized_play_loss = metrics.PlayLossSum(num_actions, num_rows)
 
     def _make_rows(self) -> None:
         # Views made once: making them every round is a tenth of the cost of a single run.
@@ -145,7 +145,7 @@ class Seat:
         self.play_loss.add(self.policies[:count], self.losses[:count])
         self.policy_sum += self.policies[:count].sum(0)
         if self.draws_actions:
-            self.realised_play_loss.add(self.actions[:count], self.losses[:count])
+            self.realized_play_loss.add(self.actions[:count], self.losses[:count])
             self.action_sum += self.actions[:count].sum(0)
 
     def by_player(self, rows: FloatArray) -> list[FloatArray]:

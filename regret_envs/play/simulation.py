@@ -239,12 +239,12 @@ class Simulation:
             )
             for name, arrays in self._history.items()
         }
-        realised = None
+        realized = None
         if all(seat.draws_actions for seat in seats):
-            realised = Play(
+            realized = Play(
                 t=t,
                 seed=self._seed,
-                play_losses=tuple(seat.realised_play_loss.value() for seat in seats),
+                play_losses=tuple(seat.realized_play_loss.value() for seat in seats),
                 mean_policies=tuple((seat.action_sum / t).T for seat in seats),
                 _episode=self._episode,
             )
@@ -257,7 +257,7 @@ class Simulation:
             mean_policies=tuple(p for s in seats for p in s.by_player((s.policy_sum / t).T)),
             policies=kept.get("policies"),
             losses=kept.get("losses"),
-            realised=realised,
+            realized=realized,
             outcomes={name: total / t for name, total in self._outcomes.items()},
             outstanding=tuple(seat.outstanding for seat in seats for _ in seat.players),
             earlier=earlier or {},

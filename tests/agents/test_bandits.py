@@ -71,7 +71,7 @@ def test_bandit_blum_mansour_is_the_reduction_on_estimates():
     agent = BlumMansour(Hedge(step_size=0.3))
     play = simulate(world, agent, horizon=horizon, feedback=Bandit(), record=("policies", "losses"), seed=5)
     drawn = simulate(world, Spy(play.policies[0]), horizon=horizon, feedback=Bandit(), seed=5)
-    assert np.array_equal(drawn.realised.mean_policies[0], play.realised.mean_policies[0])
+    assert np.array_equal(drawn.realized.mean_policies[0], play.realized.mean_policies[0])
     sums = np.zeros((3, 3))
     for policy, estimate in zip(play.policies[0][:, 0], Spy.shown, strict=True):
         proposals = np.exp(-0.3 * sums)
@@ -122,7 +122,7 @@ def test_exp3_ix_keeps_its_bound_with_high_probability():
     bound += (math.sqrt(2 * horizon * d / log_d) + 1) * math.log(2 / 0.05)
     for world in WORLDS:
         play = simulate(world, Exp3IX(), horizon=horizon, num_runs=256, feedback=Bandit())
-        assert (play.realised.regret()[0] > bound).mean() <= 0.05
+        assert (play.realized.regret()[0] > bound).mean() <= 0.05
 
 
 def test_ucb1_against_a_plain_loop():
@@ -203,7 +203,7 @@ def test_in_games_all_losses_come_from_the_drawn_actions():
         feedback=Bandit(loss_offset=-1.0),
     )
     assert play.gaps().cce.max.mean() < 0.11  # what uniform play has
-    assert play.realised.gaps().cce.max.mean() < 0.11
+    assert play.realized.gaps().cce.max.mean() < 0.11
 
 
 @pytest.mark.parametrize("name", BANDITS)

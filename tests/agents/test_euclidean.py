@@ -61,13 +61,13 @@ def play(agent, losses, horizon):
 def test_the_default_steps(horizon):
     # Small losses, so that the policies stay inside and both agents move by −η (ℓ − mean ℓ).
     losses = np.random.default_rng(2).normal(size=(9, 2, 3), scale=1e-3)
-    centred = losses - losses.mean(-1, keepdims=True)
-    sums = np.cumsum(centred, axis=0) - centred
+    centered = losses - losses.mean(-1, keepdims=True)
+    sums = np.cumsum(centered, axis=0) - centered
     seen = np.maximum(np.arange(9), 1)[:, None, None] if horizon is None else 9.0
     lazy = 1 / 3 - np.sqrt(2 / seen) / 3 * sums
     assert np.allclose(play(EuclideanFTRL(), losses, horizon), lazy, rtol=0, atol=1e-14)
     steps = np.sqrt(2 / (3 * seen)) if horizon is None else np.sqrt(2 / 9) / 3
-    moves = steps * centred
+    moves = steps * centered
     greedy = 1 / 3 - (np.cumsum(moves, axis=0) - moves)
     assert np.allclose(play(OnlineGradientDescent(), losses, horizon), greedy, rtol=0, atol=1e-14)
 

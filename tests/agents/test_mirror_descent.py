@@ -9,7 +9,7 @@ from regret_envs import games, simulate
 from regret_envs.agents import Hedge, MagneticMirrorDescent
 
 
-def test_the_update_minimises_what_it_says():
+def test_the_update_minimizes_what_it_says():
     agent = MagneticMirrorDescent(step_size=0.6, temperature=0.3)
     agent.reset(3, horizon=5, num_runs=1, rng=np.random.default_rng(0))
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""The minimisers over the simplex against their conditions of optimality, and optimistic play."""
+"""The minimizers over the simplex against their conditions of optimality, and optimistic play."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regret_envs.names import UnknownNameError
 
 @given(st.integers(0, 10**6), st.integers(1, 30), st.floats(-6, 7))
 @settings(max_examples=60, deadline=None)
-def test_minimisers_meet_the_conditions_of_optimality(seed, num_actions, log_scale):
+def test_minimizers_meet_the_conditions_of_optimality(seed, num_actions, log_scale):
     losses = 10.0**log_scale * np.random.default_rng(seed).normal(size=(num_actions, 3))
     for policy, gradient in [
         (tsallis_policy(losses), lambda p: -(p**-0.5)),
@@ -52,7 +52,7 @@ def test_entropy_is_optimistic_hedge():
 
 def test_euclidean_is_euclidean_ftrl_with_the_last_losses_counted_twice():
     losses = np.random.default_rng(0).normal(size=(20, 2, 3))
-    agent, plain = OptimisticFTRL(step_size=0.2, regulariser="euclidean"), EuclideanFTRL(step_size=0.2)
+    agent, plain = OptimisticFTRL(step_size=0.2, regularizer="euclidean"), EuclideanFTRL(step_size=0.2)
     agent.reset(3, horizon=20, num_runs=2, rng=np.random.default_rng(0))
     for t, row in enumerate(losses):
         plain.reset(3, horizon=20, num_runs=2, rng=np.random.default_rng(0))
@@ -62,17 +62,17 @@ def test_euclidean_is_euclidean_ftrl_with_the_last_losses_counted_twice():
         agent.observe(row)
 
 
-@pytest.mark.parametrize("regulariser", ["entropy", "euclidean", "tsallis", "log_barrier"])
-def test_the_sum_of_regrets_in_self_play_is_bounded(regulariser):
+@pytest.mark.parametrize("regularizer", ["entropy", "euclidean", "tsallis", "log_barrier"])
+def test_the_sum_of_regrets_in_self_play_is_bounded(regularizer):
     # Syrgkanis et al. 2015: Σ_n R_n = O(1) at a fixed step, where the plain agent's grows.
     def sums(horizon):
-        agents = [OptimisticFTRL(step_size=0.1, regulariser=regulariser) for _ in range(2)]
+        agents = [OptimisticFTRL(step_size=0.1, regularizer=regularizer) for _ in range(2)]
         play = simulate(games.weighted_rps(), agents, horizon=horizon, starting_loss_scale=1.0, num_runs=4)
         return play.regret().sum(0).max()
 
     assert sums(4_000) < 1.5 * sums(1_000) + 1.0
 
 
-def test_an_unknown_regulariser_is_named():
-    with pytest.raises(UnknownNameError, match="unknown regulariser 'tsalis': did you mean 'tsallis'"):
-        OptimisticFTRL(regulariser="tsalis")
+def test_an_unknown_regularizer_is_named():
+    with pytest.raises(UnknownNameError, match="unknown regularizer 'tsalis': did you mean 'tsallis'"):
+        OptimisticFTRL(regularizer="tsalis")

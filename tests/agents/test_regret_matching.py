@@ -27,7 +27,7 @@ def play(agent, losses):
     return np.array(policies)
 
 
-def normalised(theta):
+def normalized(theta):
     theta = np.maximum(theta, 0)
     return theta / theta.sum() if theta.any() else np.full(len(theta), 1 / len(theta))
 
@@ -38,7 +38,7 @@ def loop(utilities, kind):
     strategies = []
     for utility in utilities:
         predicted = z + guess - guess @ x if kind == "predictive" and x is not None else z
-        x = normalised(predicted)
+        x = normalized(predicted)
         strategies.append(x)
         z = z + utility - utility @ x
         if kind != "matching":

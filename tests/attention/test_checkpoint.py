@@ -98,7 +98,7 @@ def test_weights_of_another_shape_or_not_finite(folder):
     [
         (lambda c: c.update(format=2), "format 2, from a newer regret-envs .*update the package"),
         (lambda c: c.update(note="hi"), "unknown field `note`"),
-        (lambda c: c["recipe"].update(colour=1), "unknown field `colour`"),
+        (lambda c: c["recipe"].update(color=1), "unknown field `color`"),
         (lambda c: c["recipe"].update(settings={"fom": "full"}), "did you mean 'form'"),
         (lambda c: c["recipe"].update(model="linear"), "did you mean 'linear-attention'"),
         (lambda c: c.pop("recipe"), "missing required field `recipe`"),

@@ -21,11 +21,11 @@ def losses_of(num_runs=4, horizon=12, d=3, seed=0):
 
 
 VARIANTS = [
-    dict(normalisation="none"),
-    dict(normalisation="pre", positions="learned", layers=3),
+    dict(normalization="none"),
+    dict(normalization="pre", positions="learned", layers=3),
     dict(),
     dict(mlp_ratio=0, heads=1),
-    dict(horizon_input=True, normalisation="pre"),
+    dict(horizon_input=True, normalization="pre"),
 ]
 
 
@@ -53,7 +53,7 @@ def test_policies_are_causal_and_on_the_simplex(settings):
 
 
 def test_one_head_one_layer_without_mlp_is_softmax_attention_written_out():
-    model = model_of(layers=1, heads=1, mlp_ratio=0, width=4, normalisation="none").double()
+    model = model_of(layers=1, heads=1, mlp_ratio=0, width=4, normalization="none").double()
     losses = losses_of(num_runs=1, horizon=5).double()
     block = model.blocks[0]
     tokens = torch.cat([model.first[None], losses[0, :4] @ model.embedding.weight.T + model.embedding.bias])
@@ -123,7 +123,7 @@ def test_the_seed_makes_the_parameters():
     [
         (dict(width=30), "width a multiple of heads"),
         (dict(layers=0), "layers and heads must be at least 1"),
-        (dict(normalisation="post"), "normalisation must be one of none, pre"),
+        (dict(normalization="post"), "normalization must be one of none, pre"),
         (dict(positions="rotary"), "positions must be one of none, learned"),
     ],
 )

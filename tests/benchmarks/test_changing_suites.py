@@ -51,12 +51,12 @@ def test_fixed_share_loses_a_little_where_there_are_none():
 
 
 def test_exp3_ix_varies_less_than_exp3():
-    exp3, ix = (values("bandit_reversal_t5000", a, "realised_regret") for a in ("exp3", "exp3-ix"))
+    exp3, ix = (values("bandit_reversal_t5000", a, "realized_regret") for a in ("exp3", "exp3-ix"))
     # Distances from the median, in pairs of independent runs (Brown and Forsythe 1974).
     assert_above(np.abs(exp3 - np.median(exp3)), np.abs(ix - np.median(ix)))
 
 
-@pytest.mark.parametrize("metric", ["external_regret", "realised_regret"])
+@pytest.mark.parametrize("metric", ["external_regret", "realized_regret"])
 def test_tsallis_inf_is_good_where_losses_are_stochastic_and_where_they_are_adversarial(metric):
     for task in ("bandit_bernoulli_d5_t5000", "bandit_constrained_d5_t5000"):
         assert_above(values(task, "exp3", metric), values(task, "tsallis-inf", metric))

@@ -19,7 +19,7 @@ class OneRun(Uniform):
         return super().act()[0]
 
 
-class Unnormalised(Uniform):
+class Unnormalized(Uniform):
     def act(self):
         return 0.9 * super().act()
 
@@ -112,7 +112,7 @@ class Nothing(Uniform):
     ("agent", "status", "what", "problem", "mend"),
     [
         (OneRun, "fails", "for any number", "shape (3,) in round 1 with 3 runs", "SingleRunAgent"),
-        (Unnormalised, "fails", "for any number", "in round 1, row 0", "divide by the sum"),
+        (Unnormalized, "fails", "for any number", "in round 1, row 0", "divide by the sum"),
         (Overflows, "fails", "whatever the size", "row 0", "subtract the maximum"),
         (Spoils, "fails", "leaves the losses", "changed the losses", "losses.copy()"),
         (Remembers, "fails", "starts anew", "after a second reset", "in reset()"),

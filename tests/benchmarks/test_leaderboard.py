@@ -38,7 +38,7 @@ def test_a_task_table_by_hand():
     assert table.entries[2].message == "why"
 
 
-def test_scores_are_the_means_of_normalised_regrets_over_the_common_tasks():
+def test_scores_are_the_means_of_normalized_regrets_over_the_common_tasks():
     u = {"a": regret_unit(2.0, 50, 3), "b": regret_unit(0.5, 200, 8)}
     assert u["a"] == 2 * np.sqrt(50 * np.log(3) / 2)
     other = {"task": "b", "loss_scale": 0.5, "num_actions": 8, "rounds": (200,)}
@@ -81,7 +81,7 @@ def test_an_agent_that_plays_little_does_not_leave_little_to_the_others():
     u = regret_unit(2.0, 50, 3)
     assert second["z"].score == pytest.approx(3.5 / u) and second["x"].score == pytest.approx(1.5 / u)
     lines = list(csv.DictReader(io.StringIO(tables.leaderboard_csv(board))))
-    assert [x["task"] for x in lines if x["metric"] == "normalised external_regret"] == [
+    assert [x["task"] for x in lines if x["metric"] == "normalized external_regret"] == [
         *["3 tasks"] * 3,
         *["1 task"] * 3,
     ]
@@ -95,7 +95,7 @@ def test_agents_of_one_reason_share_a_line():
     assert sorted(notes) == ["v, w: failed on a", "x, y: n/a (why) on all tasks"]
 
 
-def test_a_gap_is_made_a_regret_before_it_is_normalised():
+def test_a_gap_is_made_a_regret_before_it_is_normalized():
     rows = cell("x", {"cce_gap": (0.1, 0.3), "external_regret": (5.0, 15.0)})
     (by_gap,) = leaderboard(rows, metric="cce_gap").overall
     (by_regret,) = leaderboard(rows, metric="external_regret").overall

@@ -46,7 +46,7 @@ def test_one_file_with_everything(rows):
         for link in re.findall(r'(?:href="#|url\(#)([^")]+)', picture):
             assert f'id="{link}"' in picture
         if svg.get("role") == "img":
-            named = svg.get("aria-labelledby").split()
+            named = svg.get("aria-labeledby").split()
             assert all(f'id="{name}"' in picture for name in named)
             assert svg.find("{http://www.w3.org/2000/svg}desc").text
     # Three tasks with two panels, two profiles, one three-action game of three agents, and a heat map.
@@ -92,10 +92,10 @@ def test_text_on_a_heat_map_is_legible(rows):
         figure = figures.heat_map(found)
     axes = figure.axes[0]
     mesh = axes.collections[0]
-    colours = mesh.to_rgba(mesh.get_array()).reshape(-1, 4)
+    colors = mesh.to_rgba(mesh.get_array()).reshape(-1, 4)
     assert len(axes.texts) == 4
-    for text, colour in zip(axes.texts, colours, strict=True):
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
+    for text, color in zip(axes.texts, colors, strict=True):
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color[:3]]
         cell_light = float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
         text_light = {"#ffffff": 1.0, "#000000": 0.0}[text.get_color()]
         lighter, darker = max(cell_light, text_light), min(cell_light, text_light)

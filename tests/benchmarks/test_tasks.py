@@ -86,10 +86,10 @@ def test_a_task_names_its_feedback_and_mistakes_in_it():
             make_feedback(msgspec.structs.replace(task, feedback=tuple(layers)))
 
 
-def test_a_realised_metric_needs_drawn_actions():
+def test_a_realized_metric_needs_drawn_actions():
     play = simulate(make_world(TASKS["djia"]), Uniform(), horizon=3)
     with pytest.raises(ValueError, match="a task whose feedback has the layer 'bandit'"):
-        METRICS["realised_regret"](play)
+        METRICS["realized_regret"](play)
 
 
 def test_a_mistyped_field_or_world_is_an_error():

@@ -1,4 +1,4 @@
-"""The Gymnasium environments, single and vectorised."""
+"""The Gymnasium environments, single and vectorized."""
 
 import warnings
 

@@ -113,17 +113,17 @@ def test_bandit_feedback_shows_the_drawn_loss_alone():
     options = {"num_agents": 1, "num_actions": 3, "horizon": 40, "feedback": "bandit"}
     environment = experts_v0.parallel_env(**options)
     _, infos = environment.reset(seed=2)
-    assert infos["player_0"]["realised_action"] == -1
+    assert infos["player_0"]["realized_action"] == -1
     sums, counts = np.zeros(3), np.zeros(3)
     for _ in range(40):
         observations, rewards, _, _, infos = environment.step({"player_0": [0.2, 0.3, 0.5]})
         info, observation = infos["player_0"], observations["player_0"]
-        action, losses = info["realised_action"], info["losses"]
+        action, losses = info["realized_action"], info["losses"]
         sums[action] += losses[action]
         counts[action] += 1
         np.testing.assert_allclose(observation[4:7], losses * np.eye(3)[action], rtol=1e-6)
         np.testing.assert_allclose(observation[7:], sums / np.maximum(counts, 1), rtol=1e-5)
-        assert info["realised_loss"] == losses[action] == -rewards["player_0"]
+        assert info["realized_loss"] == losses[action] == -rewards["player_0"]
         assert info["expected_loss"] == pytest.approx(losses @ [0.2, 0.3, 0.5], rel=1e-12)
     # Drawn in proportion: within five standard errors.
     shares = np.array([0.2, 0.3, 0.5])
@@ -136,15 +136,15 @@ def test_pure_actions_meet_the_drawn_actions_of_mixed_opponents():
         game=UNEQUAL, action_mode="discrete", opponents={"player_0": fixed}, horizon=50
     )
     environment.reset(seed=0)
-    realised, expected = [], []
+    realized, expected = [], []
     for _ in range(50):
         _, rewards, _, _, infos = environment.step({"player_1": 2, "player_2": np.int64(3)})
         info = infos["player_2"]
-        assert info["realised_action"] == 3 and rewards["player_2"] == -info["realised_loss"]
-        realised.append(info["realised_loss"])
+        assert info["realized_action"] == 3 and rewards["player_2"] == -info["realized_loss"]
+        realized.append(info["realized_loss"])
         expected.append(info["expected_loss"])
     payoffs = UNEQUAL.payoffs[2][:, 2, 3]
-    assert {round(-x, 12) for x in realised} == {round(x, 12) for x in payoffs}
+    assert {round(-x, 12) for x in realized} == {round(x, 12) for x in payoffs}
     np.testing.assert_allclose(expected, -payoffs.mean(), rtol=1e-12)
 
 

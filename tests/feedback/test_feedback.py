@@ -58,23 +58,23 @@ def test_a_game_answers_the_drawn_actions_and_both_regrets_are_reported():
     play = simulate(
         game, [Hedge(), Hedge()], horizon=400, num_runs=3, feedback=Bandit(loss_offset=-1), record="losses"
     )
-    # Realised losses of a player are rows of its payoff matrix.
+    # Realized losses of a player are rows of its payoff matrix.
     for n, losses in enumerate(game.losses):
         rows = np.moveaxis(losses, 1 - n, 0)
         for run in play.losses[n][:, 1]:
             assert any(np.allclose(run, row, atol=1e-14) for row in rows)
-    counts = play.realised.mean_policies[0] * 400
+    counts = play.realized.mean_policies[0] * 400
     np.testing.assert_allclose(counts, np.round(counts), atol=1e-9)
-    difference = play.realised.regret() - play.regret()
+    difference = play.realized.regret() - play.regret()
     assert (difference != 0).all()
     assert (np.abs(difference) < 5 * np.sqrt(400) * game.loss_scale).all()
-    assert simulate(game, [Hedge(), Hedge()], horizon=2).realised is None
+    assert simulate(game, [Hedge(), Hedge()], horizon=2).realized is None
 
 
 def test_a_run_draws_the_same_actions_in_any_batch():
     settings = {"horizon": 300, "seed": 4, "feedback": Bandit()}
-    batch = simulate(streams.Bernoulli(3), Hedge(), num_runs=20, **settings).realised
-    alone = simulate(streams.Bernoulli(3), Hedge(), first_run=13, **settings).realised
+    batch = simulate(streams.Bernoulli(3), Hedge(), num_runs=20, **settings).realized
+    alone = simulate(streams.Bernoulli(3), Hedge(), first_run=13, **settings).realized
     np.testing.assert_allclose(alone.mean_policies[0][0], batch.mean_policies[0][13], atol=1e-12)
 
 

@@ -293,7 +293,7 @@ def polymatrix_loss(edges, num_players):
 def test_polymatrix(common):
     rng, num_actions = np.random.default_rng(2), (2, 3, 1, 4, 2)
     edges = {}
-    for n, m in [(1, 0), (1, 3), (3, 2)]:  # player 4 has no neighbour
+    for n, m in [(1, 0), (1, 3), (3, 2)]:  # player 4 has no neighbor
         a = rng.normal(size=(num_actions[n], num_actions[m]))
         edges[n, m] = (a, a.T if common else rng.normal(size=a.T.shape))
     game = PolymatrixGame(num_actions, edges)

@@ -142,8 +142,8 @@ def test_a_simulation_that_was_saved_goes_on_to_the_same_numbers(name, tmp_path)
         assert np.array_equal(part.mean_policies[0], right.mean_policies[0])
         assert part.outstanding == right.outstanding
         assert all(np.array_equal(part.outcomes[k], v) for k, v in right.outcomes.items())
-        if right.realised is not None:
-            assert np.array_equal(part.realised.regret(), right.realised.regret())
+        if right.realized is not None:
+            assert np.array_equal(part.realized.regret(), right.realized.regret())
         if right.policies is not None:
             assert np.array_equal(part.policies[1], right.policies[1])
 

@@ -127,7 +127,7 @@ def test_the_best_response_is_one(player):
 def test_the_best_response_sees_policies_and_not_draws():
     # In matching pennies uniform play costs nothing against one who sees the policy alone.
     play = simulate(BestResponse(), FixedPolicy((0.5, 0.5)), horizon=200, num_runs=8, feedback=Bandit())
-    assert np.abs(play.realised.play_losses[0].trace(axis1=1, axis2=2)).max() < 5 * math.sqrt(200)
+    assert np.abs(play.realized.play_losses[0].trace(axis1=1, axis2=2)).max() < 5 * math.sqrt(200)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from regret_envs.rooms.policy_evaluation.softmax_td import SoftmaxTransformer
 from regret_envs.rooms.policy_evaluation.theory_checks import ErrorFloor
 from regret_envs.rooms.policy_evaluation.training_checks import LayerCurves
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart.
+# Okabe and Ito's palette, which color-blind readers can tell apart.
 _ORANGE, _SKY, _GREEN, _BLUE, _VERMILION = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00"
 
 

@@ -76,7 +76,7 @@ def equivalences() -> list[Check]:
         sharp = SoftmaxTransformer.construct(5, num_layers=layers, inverse_temperature=tau)
         values = sharp.layer_values(trajectory.context, discount=0.5)[1:]
         difference = np.array([_relative(ours, theirs) for ours, theirs in zip(values, tabular, strict=True)])
-        what = f"one-hot against count-normalised tabular TD, τ = {tau:g}: relative difference"
+        what = f"one-hot against count-normalized tabular TD, τ = {tau:g}: relative difference"
         checks += [
             Check.of(NAME, f"{what}, mean, 10 layers", difference[-1], published=published, at_most=accept),
             Check(NAME, f"{what}, largest over 1 … 10 layers and 500 processes", difference.max()),

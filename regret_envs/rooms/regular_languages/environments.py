@@ -34,7 +34,7 @@ from regret_envs.rooms.regular_languages import languages
 
 
 class _Recognition(gymnasium.Env[IntArray, Any]):
-    """A language to recognise, at once or by a chain of thought.
+    """A language to recognize, at once or by a chain of thought.
 
     Args:
         language: the labels of tokens, one of `regret_envs.rooms.regular_languages.languages`.

@@ -60,7 +60,7 @@ def run(options: Options) -> Report:
         train_run("even-pairs-lambda-18", even_pairs_set(), temperature=18.0),
         train_run("even-pairs-plain", even_pairs_set(), attention_steps=0),
     ]
-    options.say("parity by chain of thought, with and without the regulariser")
+    options.say("parity by chain of thought, with and without the regularizer")
     chain = train_run("parity-cot", parity_chain_set(), also_keep=range(_CHAIN_STEPS + 1))
     reports = [
         Report([Check(NAME, f"seconds for {NUM_STEPS:,} steps on one core", seconds, at_most=30)]),
@@ -225,8 +225,8 @@ def _chain(chain: Run) -> Report:
 
 
 def _saddle() -> Report:
-    """The chain of thought without its regulariser: from zero, and from small random starts."""
-    data = parity_chain_set(regularised=False)
+    """The chain of thought without its regularizer: from zero, and from small random starts."""
+    data = parity_chain_set(regularized=False)
     model = OneLayerTransformer(data.max_length, temperature=TEMPERATURE)
     losses = train(model, data, num_steps=_CHAIN_STEPS, step_size=STEP_SIZE).losses
     change = float(np.abs(losses - losses[0]).max())
@@ -247,7 +247,7 @@ def _saddle() -> Report:
             Check.of(NAME, f"{name}, from N(0, 0.01²): steps to half the loss", escapes),
         ],
         [
-            "Without the regulariser the chain of thought is stuck because zero is a saddle: from "
+            "Without the regularizer the chain of thought is stuck because zero is a saddle: from "
             f"N(0, 0.01²) the loss is halved after {np.mean(escapes):,.0f} steps."
         ],
     )

@@ -18,7 +18,7 @@ from regret_envs.rooms.regular_languages.sequence_predictors import (
     play,
 )
 from regret_envs.rooms.regular_languages.training import Trajectory, max_margin, train
-from regret_envs.rooms.regular_languages.transformer import LabelledSequences, OneLayerTransformer
+from regret_envs.rooms.regular_languages.transformer import LabeledSequences, OneLayerTransformer
 
 NUM_STEPS = 100_000
 STEP_SIZE, T0, TEMPERATURE = 0.1, 100, 2.0
@@ -39,14 +39,14 @@ class Run:
     """
 
     name: str
-    data: LabelledSequences
+    data: LabeledSequences
     trajectory: Trajectory
     steps: IntArray
 
 
 def train_run(
     name: str,
-    data: LabelledSequences,
+    data: LabeledSequences,
     *,
     temperature: float = TEMPERATURE,
     attention_steps: int = T0,
@@ -103,7 +103,7 @@ def cosine(u: FloatArray, v: FloatArray | None) -> float:
     return math.nan if v is None or norm == 0 else float(u @ v) / norm
 
 
-def _direction(model: OneLayerTransformer, data: LabelledSequences) -> FloatArray | None:
+def _direction(model: OneLayerTransformer, data: LabeledSequences) -> FloatArray | None:
     try:
         return max_margin(model.features(data), data.labels)
     except ValueError:

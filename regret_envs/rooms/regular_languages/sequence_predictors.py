@@ -17,7 +17,7 @@ import gymnasium
 import numpy as np
 
 from regret_envs.arrays import FloatArray, IntArray
-from regret_envs.rooms.regular_languages.transformer import LabelledSequences, OneLayerTransformer, positive
+from regret_envs.rooms.regular_languages.transformer import LabeledSequences, OneLayerTransformer, positive
 from regret_envs.validation import at_least
 
 
@@ -57,7 +57,7 @@ class TablePredictor(SequencePredictor):
     """Counts labels sequence by sequence: (labels +1 so far + 1/2) / (labels so far + 1).
 
     The estimator of Krichevsky and Trofimov, "The performance of universal encoding", 1981. It does not
-    generalise: on n rounds of one sequence its loss is (ln n)/2 + O(1) nats, for each of the sequences.
+    generalize: on n rounds of one sequence its loss is (ln n)/2 + O(1) nats, for each of the sequences.
     """
 
     def reset(self, max_length: int) -> None:
@@ -132,8 +132,8 @@ class TransformerPredictor(SequencePredictor):
         self._model.head[:] -= self.step_size * head_gradient
         self._model.attention[:] -= attention_step_size * attention_gradient
 
-    def _one(self, tokens: IntArray, label: int) -> LabelledSequences:
-        return LabelledSequences([(tokens[None], np.array([label]))], self._model.max_length)
+    def _one(self, tokens: IntArray, label: int) -> LabeledSequences:
+        return LabeledSequences([(tokens[None], np.array([label]))], self._model.max_length)
 
 
 def play(

@@ -47,7 +47,7 @@ def one_layer_transformer(
     """Even pairs, or parity by chain of thought.
 
     even-pairs: all sequences up to a length, +1 where the first token equals the last. parity-cot: the
-    steps of a chain of thought, with the even pairs below its length as the regulariser. Full-batch
+    steps of a chain of thought, with the even pairs below its length as the regularizer. Full-batch
     gradient descent from zero, so there is no seed. Ctrl-C saves.
     """
     import numpy as np

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from regret_envs.arrays import FloatArray, IntArray
-from regret_envs.rooms.regular_languages.transformer import LabelledSequences, OneLayerTransformer, positive
+from regret_envs.rooms.regular_languages.transformer import LabeledSequences, OneLayerTransformer, positive
 from regret_envs.validation import at_least
 
 
@@ -44,7 +44,7 @@ class Trajectory:
 
 def train(
     model: OneLayerTransformer,
-    data: LabelledSequences,
+    data: LabeledSequences,
     *,
     num_steps: int,
     step_size: float = 0.1,
@@ -132,7 +132,7 @@ def train_head(
 def max_margin(features: FloatArray, labels: IntArray) -> FloatArray:
     """The max-margin vector: argmin ‖u‖ subject to y_n u·z_n ≥ 1 for all n, without a bias.
 
-    Solved exactly as a least-distance programme, by non-negative least squares (Lawson and Hanson,
+    Solved exactly as a least-distance program, by non-negative least squares (Lawson and Hanson,
     "Solving Least Squares Problems", 1974, chapter 23): with r the residual of
     min_{x ≥ 0} ‖(Gᵀ; 1ᵀ) x − (0; 1)‖, G the rows y_n z_n, it is u = −r_{1…dim} / r_{dim+1}.
 

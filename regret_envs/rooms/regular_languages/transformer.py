@@ -1,4 +1,4 @@
-"""A one-layer Transformer that recognises regular languages, with its gradient, in numpy.
+"""A one-layer Transformer that recognizes regular languages, with its gradient, in numpy.
 
 A sequence w_1 … w_L is embedded as x_l = E_l^{w_l}, with E_l^a and E_l^b the basis vectors of number
 2l − 1 and 2l of R^{2 max_length}. The query is the last token and nothing is masked:
@@ -26,8 +26,8 @@ from regret_envs.rooms.regular_languages import languages
 from regret_envs.validation import at_least, non_negative
 
 
-class LabelledSequences:
-    """Groups of labelled sequences; the sequences of a group are as long as one another.
+class LabeledSequences:
+    """Groups of labeled sequences; the sequences of a group are as long as one another.
 
     Args:
         groups: pairs of tokens, shape (num_sequences, length), and labels ±1, shape (num_sequences,).
@@ -82,18 +82,18 @@ class LabelledSequences:
         return len(self.lengths)
 
 
-def even_pairs_set(max_length: int = 6) -> LabelledSequences:
+def even_pairs_set(max_length: int = 6) -> LabeledSequences:
     """All sequences of lengths 1 … `max_length` with their even-pairs labels, a group a length."""
     lengths = range(1, languages.checked_length("max_length", max_length) + 1)
     all_tokens = [languages.sequences(length) for length in lengths]
-    return LabelledSequences([(tokens, languages.even_pairs(tokens)) for tokens in all_tokens], max_length)
+    return LabeledSequences([(tokens, languages.even_pairs(tokens)) for tokens in all_tokens], max_length)
 
 
-def parity_chain_set(num_tokens: int = 4, *, regularised: bool = True) -> LabelledSequences:
+def parity_chain_set(num_tokens: int = 4, *, regularized: bool = True) -> LabeledSequences:
     """The steps of an untruncated chain of thought for the parity of `num_tokens` = L_0 tokens.
 
     Step t = 1 … L_0 − 1 has all sequences of length L_0 + t − 1; the label is +1 where the last token
-    equals token t. The regulariser adds the even-pairs sets of the lengths below L_0.
+    equals token t. The regularizer adds the even-pairs sets of the lengths below L_0.
 
     Raises:
         TypeError: if `num_tokens` is not an integer.
@@ -102,11 +102,11 @@ def parity_chain_set(num_tokens: int = 4, *, regularised: bool = True) -> Labell
     last = 2 * at_least("num_tokens", num_tokens, 2) - 2
     max_length = languages.checked_length("the length of the last step", last)
     groups = []
-    for length in range(1 if regularised else num_tokens, max_length + 1):
+    for length in range(1 if regularized else num_tokens, max_length + 1):
         tokens = languages.sequences(length)
         compared = tokens[:, max(length - num_tokens, 0) :]
         groups.append((tokens, languages.even_pairs(compared)))
-    return LabelledSequences(groups, max_length)
+    return LabeledSequences(groups, max_length)
 
 
 class OneLayerTransformer:
@@ -167,7 +167,7 @@ class OneLayerTransformer:
         dim = 2 * self.max_length
         return self._attention[:-1].reshape(dim, dim)
 
-    def scores(self, data: LabelledSequences) -> FloatArray:
+    def scores(self, data: LabeledSequences) -> FloatArray:
         """φ, shape (max_length, num_sequences), 0 past a sequence's length.
 
         Raises:
@@ -182,18 +182,18 @@ class OneLayerTransformer:
         scores /= np.add.reduce(scores, axis=0)
         return scores
 
-    def outputs(self, data: LabelledSequences) -> FloatArray:
+    def outputs(self, data: LabeledSequences) -> FloatArray:
         """T(X_n), shape (num_sequences,)."""
         return np.add.reduce(self.scores(data) * self._head[data._token], axis=0)
 
-    def features(self, data: LabelledSequences) -> FloatArray:
+    def features(self, data: LabeledSequences) -> FloatArray:
         """z_n = Σ_l φ_l x_l, what the head sees, shape (num_sequences, 2 max_length)."""
         scores, dim = self.scores(data), 2 * self.max_length
         cell = data._token + (dim + 1) * np.arange(len(data))
         flat = _sum_at(cell, scores, (dim + 1) * len(data))
         return flat.reshape(len(data), dim + 1)[:, :dim]
 
-    def gradient(self, data: LabelledSequences) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def gradient(self, data: LabeledSequences) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The margins y_n T(X_n), shape (num_sequences,), and the gradients in u and in W, shaped like them.
 
         With g_n = −c_n y_n / (1 + exp(y_n T_n)), the chain rule gives ∂/∂u = Σ_n g_n Σ_l φ_l x_l and
@@ -216,7 +216,7 @@ def chain_of_thought(model: OneLayerTransformer, tokens: IntArray, *, truncate: 
     """The parities that a chain of thought arrives at, with the model's answers appended as tokens.
 
     Args:
-        model: recognises even pairs, or the steps of `parity_chain_set` if not truncated.
+        model: recognizes even pairs, or the steps of `parity_chain_set` if not truncated.
         tokens: shape (num_sequences, length); length − 1 steps are made.
         truncate: drop the first token in every step, so that every input has the same length, and the
             model compares its first with its last token. Else it compares token t with the last in
@@ -231,7 +231,7 @@ def chain_of_thought(model: OneLayerTransformer, tokens: IntArray, *, truncate: 
     tokens = np.asarray(tokens)
     unknown = np.ones(len(tokens), dtype=np.int64)
     for _ in range(tokens.shape[1] - 1):
-        outputs = model.outputs(LabelledSequences([(tokens, unknown)], model.max_length))
+        outputs = model.outputs(LabeledSequences([(tokens, unknown)], model.max_length))
         tokens = languages.think(tokens, np.where(outputs > 0, 1, -1), truncate=truncate)
     return languages.parity(tokens[:, -1:])
 

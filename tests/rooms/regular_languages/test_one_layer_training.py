@@ -46,9 +46,9 @@ class TestTrain:
         assert trajectory.all_right[trajectory.first_step_right :].all()
         assert not trajectory.all_right[trajectory.first_step_right - 1]
 
-    def test_the_chain_alone_does_not_leave_zero_and_with_the_regulariser_it_does(self):
+    def test_the_chain_alone_does_not_leave_zero_and_with_the_regularizer_it_does(self):
         stuck, free = OneLayerTransformer(), OneLayerTransformer()
-        train(stuck, parity_chain_set(regularised=False), num_steps=200)
+        train(stuck, parity_chain_set(regularized=False), num_steps=200)
         train(free, parity_chain_set(), num_steps=200)
         assert np.abs(stuck.head).max() < 1e-14 and np.abs(free.head).max() > 0.1
 

@@ -8,7 +8,7 @@ import pytest
 
 from regret_envs.rooms.regular_languages import languages
 from regret_envs.rooms.regular_languages.transformer import (
-    LabelledSequences,
+    LabeledSequences,
     OneLayerTransformer,
     chain_of_thought,
     even_pairs_set,
@@ -46,7 +46,7 @@ def defined_scores_and_output(model, word):
 class TestForward:
     def test_scores_outputs_and_features_are_the_definition(self):
         model = random_model(np.random.default_rng(0))
-        data = LabelledSequences([(tokens_of(word), [1]) for word in WORDS], 5)
+        data = LabeledSequences([(tokens_of(word), [1]) for word in WORDS], 5)
         scores, outputs, features = model.scores(data), model.outputs(data), model.features(data)
         assert features.shape == (5, 10)
         for n, word in enumerate(WORDS):
@@ -115,8 +115,8 @@ class TestSets:
             )
             for length in range(1, 7)
         }
-        assert len(data) == 126 and len(parity_chain_set(4, regularised=False)) == 112
-        assert labels[3][0, 1, 0] == 1  # the regulariser: first against last
+        assert len(data) == 126 and len(parity_chain_set(4, regularized=False)) == 112
+        assert labels[3][0, 1, 0] == 1  # the regularizer: first against last
         assert labels[4][0, 1, 1, 1] == -1  # step 1: token 1
         assert labels[5][0, 1, 0, 0, 1] == 1  # step 2: token 2
         assert labels[6][0, 1, 1, 0, 0, 1] == 1  # step 3: token 3
@@ -135,7 +135,7 @@ class TestSets:
     )
     def test_bad_groups_are_named(self, groups, message):
         with pytest.raises(ValueError, match=message):
-            LabelledSequences(groups, 3)
+            LabeledSequences(groups, 3)
 
     def test_bad_sizes(self):
         with pytest.raises(ValueError, match="num_tokens must be at least 2"):

@@ -14,7 +14,7 @@ from regret_envs.rooms.regular_languages.sequence_predictors import (
 )
 from regret_envs.rooms.regular_languages.training import train
 from regret_envs.rooms.regular_languages.transformer import (
-    LabelledSequences,
+    LabeledSequences,
     OneLayerTransformer,
     even_pairs_set,
 )
@@ -43,7 +43,7 @@ def test_the_transformer_takes_one_gradient_step_on_what_it_is_shown():
     predictor.reset(3)
     model = OneLayerTransformer(3, temperature=3.0)
     for tokens, label in [(AB, -1), (BBA, 1), (AB, -1)]:
-        data = LabelledSequences([([tokens], [label])], 3)
+        data = LabeledSequences([([tokens], [label])], 3)
         assert predictor.predict(tokens) == pytest.approx(1 / (1 + math.exp(-model.outputs(data)[0])))
         predictor.observe(tokens, label)
         _, head, attention = model.gradient(data)
@@ -54,7 +54,7 @@ def test_the_transformer_takes_one_gradient_step_on_what_it_is_shown():
     assert predictor.predict(AB) == 0.5
 
 
-def test_in_even_pairs_the_transformer_generalises_and_the_table_does_not():
+def test_in_even_pairs_the_transformer_generalizes_and_the_table_does_not():
     """In 400 rounds of lengths to 9 hardly a sequence of more than 6 tokens comes twice."""
     totals = {}
     for predictor in (TransformerPredictor(step_size=4.0), TablePredictor()):
