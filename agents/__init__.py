@@ -25,7 +25,7 @@ from regret_envs.agents.external.regret_matching import (
 )
 from regret_envs.agents.from_policy import PolicyAgent, from_pettingzoo, from_policy, from_sb3
 from regret_envs.agents.registry import make
-from regret_envs.agents.stackelberg_leader import Optimiser
+from regret_envs.agents.stackelberg_leader import StackelbergLeader
 from regret_envs.agents.swap.blum_mansour import BlumMansour
 from regret_envs.agents.swap.internal_regret_matching import InternalRegretMatching
 from regret_envs.agents.swap.stoltz_lugosi import StoltzLugosi
@@ -49,7 +49,6 @@ __all__ = [
     "InternalRegretMatching",
     "MagneticMirrorDescent",
     "OnlineGradientDescent",
-    "Optimiser",
     "OptimisticFTRL",
     "OptimisticHedge",
     "PolicyAgent",
@@ -58,6 +57,7 @@ __all__ = [
     "RegretMatchingPlus",
     "SingleRunAgent",
     "Squint",
+    "StackelbergLeader",
     "StoltzLugosi",
     "StronglyAdaptive",
     "ThompsonSampling",

@@ -178,3 +178,11 @@ AGENTS: dict[str, AgentEntry] = {
     "transformer-2": _trained("transformer-2", "2-layer softmax Transformer, regret-trained"),
     "transformer-4": _trained("transformer-4", "4-layer softmax Transformer, regret-trained"),
 }
+
+
+OPPONENTS: dict[str, AgentEntry] = {
+    "stackelberg-leader": AgentEntry(
+        f"{_HERE}.stackelberg_leader:StackelbergLeader", "Plays the best plan against a follower it knows", ""
+    ),
+}
+"""Agents that are only ever opponents, since they must know whom they play."""

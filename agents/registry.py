@@ -16,19 +16,21 @@ takes an `Agent` it is a spec again.
 from __future__ import annotations
 
 import ast
+import copy
 import hashlib
 import importlib
 import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args, get_type_hints
 
 from regret_envs.agents.base import Agent
 from regret_envs.agents.catalogue import AGENTS as AGENTS
+from regret_envs.agents.catalogue import OPPONENTS
 from regret_envs.agents.catalogue import AgentEntry as AgentEntry
 from regret_envs.names import lookup, near_matches
 from regret_envs.plugins import plugins
@@ -46,8 +48,12 @@ class MissingExtraError(ImportError):
     """The agent needs an optional dependency that is not installed."""
 
 
-def make(spec: str) -> Agent:
+def make(spec: str, *, objects: Mapping[str, Agent] | None = None) -> Agent:
     """The agent that `spec` describes, not yet reset.
+
+    Args:
+        spec: the spec.
+        objects: agents that go by a name of their own; they are copied, and nested specs know them too.
 
     Raises:
         UnknownNameError: if there is no such agent; lists the near matches.
@@ -58,6 +64,8 @@ def make(spec: str) -> Agent:
             or the class is not an agent (says what is missing), or the function made none.
     """
     name, given = parse(spec)
+    if objects and name in objects:
+        return copy.deepcopy(objects[name])
     if name.startswith(_CHECKPOINT):
         entry = AgentEntry(
             "regret_envs.agents.attention.checkpoint:Checkpoint",
@@ -69,7 +77,7 @@ def make(spec: str) -> Agent:
     elif _TARGET.fullmatch(name):
         entry = AgentEntry(name, "", "")
     else:
-        entry = lookup("agent", name, AGENTS if name in AGENTS else known_agents()[0])
+        entry = lookup("agent", name, AGENTS if name in AGENTS else {**known_agents()[0], **OPPONENTS})
     try:
         cls = _load(entry.target, entry.requires)
     except AgentImportError as error:
@@ -85,7 +93,7 @@ def make(spec: str) -> Agent:
             raise SpecError(f"unknown setting {key!r} of agent {name!r}{near} ({has})")
     for key in _agent_settings(cls) & settings.keys():
         if isinstance(settings[key], str):
-            settings[key] = make(settings[key])
+            settings[key] = make(settings[key], objects=objects)
     try:
         agent = cls(**settings)
     except (TypeError, ValueError) as error:
@@ -97,7 +105,7 @@ def make(spec: str) -> Agent:
 
 def known_agents() -> tuple[dict[str, AgentEntry], list[str]]:
     """The built-in agents, then those of plug-ins; and a line about each plug-in that is left out."""
-    found, problems = plugins("agents", AGENTS)
+    found, problems = plugins("agents", {**AGENTS, **OPPONENTS})
     offered = {
         name: AgentEntry(plugin.target, f"a plug-in of {plugin.distribution}", "")
         for name, plugin in found.items()
@@ -281,7 +289,7 @@ def custom_modules(spec: str) -> set[str]:
         name, settings = parse(spec)
     except SpecError:  # the setting is a word that is no spec, such as a path
         return set()
-    if not _TARGET.fullmatch(name) and name not in AGENTS:
+    if not _TARGET.fullmatch(name) and name not in {**AGENTS, **OPPONENTS}:
         name = known_agents()[0].get(name, AgentEntry("", "", "")).target
     module = name.partition(":")[0]
     custom = _TARGET.fullmatch(name) and not name.startswith((_CHECKPOINT, "regret_envs.agents."))

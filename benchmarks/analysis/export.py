@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
+from regret_envs.benchmarks.running.cells import BLOCK_RUNS
 from regret_envs.benchmarks.running.results import Row, complete_cells
-from regret_envs.benchmarks.running.runner import BLOCK_RUNS
 
 _BATCH_ROWS = 10_000
 
@@ -34,7 +34,6 @@ def export_parquet(rows: Iterable[Row], path: str | os.PathLike[str]) -> int:
         "suite",
         "task",
         "agent",
-        "opponent",
         "source",
         "status",
         "metric",
@@ -44,7 +43,11 @@ def export_parquet(rows: Iterable[Row], path: str | os.PathLike[str]) -> int:
     )
     schema = pa.schema(
         [(name, names) for name in text]
-        + [(name, pa.int64()) for name in ("task_version", "player", "seed", "run", "round", "num_actions")]
+        + [("seats", pa.list_(names))]
+        + [
+            (name, pa.int64())
+            for name in ("task_version", "seat", "player", "seed", "run", "round", "num_actions")
+        ]
         + [("value", pa.float64()), ("loss_scale", pa.float64()), ("message", pa.string())]
     )
     lines = 0

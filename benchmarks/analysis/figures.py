@@ -15,8 +15,8 @@ from regret_envs import simulate
 from regret_envs.agents import registry
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.analysis import statistics
+from regret_envs.benchmarks.analysis.standings import Tournament
 from regret_envs.benchmarks.analysis.task_results import TaskResults
-from regret_envs.benchmarks.analysis.tournament import Tournament
 from regret_envs.benchmarks.tasks.task import Task, make_world
 from regret_envs.games import Game
 
@@ -140,7 +140,7 @@ def simplex_path(task: Task, agent: str, *, most_rounds: int = 1000) -> tuple[Fl
     Returns:
         Two arrays (points, 3) at up to 200 rounds, denser early on.
     """
-    if not task.world.startswith("games.") or task.feedback or task.optimiser:
+    if not task.world.startswith("games.") or task.feedback or task.opponents:
         return None
     world = make_world(task)
     if not isinstance(world, Game) or world.num_players > 4 or world.num_actions[0] != 3:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from regret_envs.benchmarks.analysis import figures, tables
 from regret_envs.benchmarks.analysis.figures import MOST_AGENTS, look
 from regret_envs.benchmarks.analysis.leaderboard import Leaderboard, ScoreTable, leaderboard
+from regret_envs.benchmarks.analysis.standings import tournament
 from regret_envs.benchmarks.analysis.tables import Table
 from regret_envs.benchmarks.analysis.task_results import TaskResults, task_results
-from regret_envs.benchmarks.analysis.tournament import tournament
 from regret_envs.benchmarks.running.results import Row, complete_cells
 from regret_envs.benchmarks.tasks.core import TASKS
 
@@ -157,7 +157,7 @@ class _Page:
     def _tournaments(self) -> list[tuple[str, str, str]]:
         found = [
             tournament(self._rows, task)
-            for task in dict.fromkeys(row.task for row in self._rows if row.opponent is not None)
+            for task in dict.fromkeys(row.task for row in self._rows if row.is_pairing)
         ]
         body = ""
         for t in found:

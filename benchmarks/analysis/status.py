@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
+from regret_envs.benchmarks.running.cells import BLOCK_RUNS, Cell
 from regret_envs.benchmarks.running.results import Cells, Row
-from regret_envs.benchmarks.running.runner import BLOCK_RUNS, Cell
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What a results file was filled for: the arguments of `runner.plan`."""
+    """What a results file was filled for: the arguments of `planning.plan`."""
 
     suite: str
     agents: tuple[str, ...]
@@ -31,7 +31,7 @@ def asked_for(rows: Iterable[Row], fixed: Collection[str]) -> list[Asked]:
     agents: dict[str, dict[str, None]] = {}
     runs: dict[bool, dict[tuple[str, int], int]] = {False: {}, True: {}}
     for row in rows:
-        if row.opponent is not None:
+        if row.is_pairing:
             continue
         agents.setdefault(row.suite, {})[row.agent] = None
         counts, key = runs[row.task in fixed], (row.suite, row.seed)

@@ -22,8 +22,8 @@ from regret_envs.benchmarks.analysis.leaderboard import (
 
 if TYPE_CHECKING:
     from regret_envs.benchmarks.analysis.comparison import Difference
+    from regret_envs.benchmarks.analysis.standings import Tournament
     from regret_envs.benchmarks.analysis.status import Progress
-    from regret_envs.benchmarks.analysis.tournament import Tournament
 
 WIDTH = 80
 _AGENT_WIDTH = 24

@@ -22,7 +22,7 @@ def task_results(
     cells = [
         cell
         for cell in complete_cells(rows).values()
-        if cell[0].opponent is None
+        if not cell[0].is_pairing
         and (tasks is None or cell[0].task in tasks)
         and (agents is None or cell[0].agent in agents)
     ]

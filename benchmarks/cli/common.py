@@ -13,10 +13,10 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from regret_envs.benchmarks.running.cells import Cell
     from regret_envs.benchmarks.running.driver import Measure
     from regret_envs.benchmarks.running.executors import Pool
     from regret_envs.benchmarks.running.results import Row
-    from regret_envs.benchmarks.running.runner import Cell
     from regret_envs.benchmarks.tasks.task import Task
 
 results_option = click.option(
@@ -116,18 +116,16 @@ def read_rows(results: Path) -> list[Row]:
 def _changed_agents(rows: list[Row]) -> list[str]:
     """Custom agents whose source is not the one that their last results came from."""
     from regret_envs.agents import registry
-    from regret_envs.benchmarks.running import runner
+    from regret_envs.benchmarks.running.planning import plan
     from regret_envs.benchmarks.tasks.suites import SuiteError, find_tasks
 
     sys.path.insert(0, os.getcwd())
-    last = {
-        (row.agent, row.task): row.identity for row in rows if row.opponent is None and row.status == "ok"
-    }
+    last = {(row.agent, row.task): row.identity for row in rows if not row.is_pairing and row.status == "ok"}
     changed: dict[str, None] = {}
     for (agent, task), identity in last.items():
         try:
             if registry.source_hash(agent) is not None:
-                cell = runner.plan(task, find_tasks(task), [agent], runs=1, seed=0)[0]
+                cell = plan(task, find_tasks(task), [agent], runs=1, seed=0)[0]
                 if cell.identity != identity:
                     changed[agent] = None
         except (ImportError, ValueError, SuiteError):
@@ -144,7 +142,8 @@ def run_cells(
     cells: Sequence[Cell], results: Path, where: str, *, rerun: bool, measure: Measure
 ) -> list[Row]:
     """Run what is missing; all rows of the file then."""
-    from regret_envs.benchmarks.running import driver, executors, runner
+    from regret_envs.benchmarks.running import cells as planned
+    from regret_envs.benchmarks.running import driver, executors
     from regret_envs.benchmarks.running.results import ResultsError, Writer, complete_cells, read
 
     context = click.get_current_context()
@@ -155,7 +154,7 @@ def run_cells(
     with writer:
         if writer.contents.torn:
             say(f"{results} ended in an unfinished line, from a run that was killed: it was cut off")
-        to_run = cells if rerun else runner.missing(cells, complete_cells(writer.contents.rows))
+        to_run = cells if rerun else planned.missing(cells, complete_cells(writer.contents.rows))
         done = len(cells) - len(to_run)
         say(f"{len(to_run)} cells to run" + (f", {done} are in {results} already" if done else ""))
         before = len(writer.contents.rows)
@@ -164,7 +163,7 @@ def run_cells(
         try:
             if to_run:
                 pool = executors.connect(
-                    where, preload=runner.shared_imports(to_run), modules=runner.needed_modules(to_run)
+                    where, preload=planned.shared_imports(to_run), modules=planned.needed_modules(to_run)
                 )
                 states = states_folder(results)
                 with _Progress(to_run, states) as progress:

@@ -161,6 +161,7 @@ def run(
     brackets: --agents "hedge[step_size=0.7],blum-mansour,mypkg.mine:Mine".
     """
     from regret_envs.benchmarks.running import runner
+    from regret_envs.benchmarks.running.planning import plan
     from regret_envs.benchmarks.running.results import complete_cells
 
     tasks, notes = _file_tasks(game_files) if game_files else (chosen_tasks(suite), [])
@@ -168,7 +169,7 @@ def run(
     specs, lacking = chosen_agents(agents)
     # Cells that take long go on from where they were.
     measure = functools.partial(runner.measure, states=states_folder(results))
-    cells = runner.plan(suite, tasks, specs, runs=runs, seed=seed)
+    cells = plan(suite, tasks, specs, runs=runs, seed=seed)
     rows = run_cells(cells, results, executor, rerun=rerun, measure=measure)
     show_leaderboard(rows, [task.id for task in tasks], specs, None, "table", [*notes, *lacking])
     keys = {cell.key for cell in cells}

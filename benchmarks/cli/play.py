@@ -41,17 +41,19 @@ def tournament(
     executor: str,
 ) -> None:
     """Everyone against everyone, in both seats: payoffs, and Nash averaging instead of a rating."""
-    from regret_envs.benchmarks.analysis import tables, tournament
+    from regret_envs.benchmarks.analysis import standings, tables
+    from regret_envs.benchmarks.running.planning import plan_tournament, tournament_task
+    from regret_envs.benchmarks.running.runner import measure
     from regret_envs.names import UnknownNameError
 
     try:
-        task = tournament.tournament_task(game.removeprefix("games."), horizon)
+        task = tournament_task(game.removeprefix("games."), horizon)
     except (UnknownNameError, ValueError, TypeError) as error:
         raise Usage(str(error)) from None
     specs, lacking = chosen_agents(agents)
-    cells = tournament.plan_tournament(task, specs, runs=runs, seed=seed)
-    rows = run_cells(cells, results, executor, rerun=False, measure=tournament.measure_pairing)
-    found = tournament.tournament(rows, task.id, specs)
+    cells = plan_tournament(task, specs, runs=runs, seed=seed)
+    rows = run_cells(cells, results, executor, rerun=False, measure=measure)
+    found = standings.tournament(rows, task.id, specs)
     for line in [*lacking, *found.notes]:
         say(line)
     if not found.agents:

@@ -142,7 +142,7 @@ def status(suite: str | None, agents: str | None, runs: int | None, seed: int | 
     """What is done, failed and missing."""
     from regret_envs.benchmarks.analysis import tables
     from regret_envs.benchmarks.analysis.status import Asked, asked_for, progress
-    from regret_envs.benchmarks.running import runner
+    from regret_envs.benchmarks.running.planning import plan
     from regret_envs.benchmarks.running.results import complete_cells
     from regret_envs.benchmarks.tasks.core import TASKS
 
@@ -162,7 +162,7 @@ def status(suite: str | None, agents: str | None, runs: int | None, seed: int | 
                 say(f"what is missing of {a.suite!r} is not known: {error.message}")
                 continue
             here = given or [agent for agent in a.agents if _is_here(agent)]
-            planned = runner.plan(a.suite, tasks, here, runs=runs or a.runs, seed=a.seed)
+            planned = plan(a.suite, tasks, here, runs=runs or a.runs, seed=a.seed)
             # Tasks of a fixed number of runs have one seed, whatever was asked.
             cells.update({cell.key: cell for cell in planned})
     if not cells:
@@ -254,8 +254,8 @@ def _draw(
 ) -> int:
     from regret_envs.benchmarks.analysis import figures
     from regret_envs.benchmarks.analysis.leaderboard import leaderboard
+    from regret_envs.benchmarks.analysis.standings import tournament
     from regret_envs.benchmarks.analysis.task_results import task_results
-    from regret_envs.benchmarks.analysis.tournament import tournament
 
     found = {}
     ranked = {t.task: [e.agent for e in t.entries if e.rank] for t in leaderboard(rows, metric=metric).tasks}
@@ -266,7 +266,7 @@ def _draw(
             name = metric or r.metrics[0]
             found[f"{r.task}-{name}"] = figures.curves(r, name, looks, legend=True)
     if tasks is None and metric is None:
-        for task in {row.task for row in rows if row.opponent is not None}:
+        for task in {row.task for row in rows if row.is_pairing}:
             if (t := tournament(rows, task, agents)).agents:
                 found[task] = figures.heat_map(t)
     out.mkdir(parents=True, exist_ok=True)

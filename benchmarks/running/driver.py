@@ -14,9 +14,10 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 
+from regret_envs.benchmarks.running.cells import Cell
 from regret_envs.benchmarks.running.executors import ExecutorError, Pool
 from regret_envs.benchmarks.running.results import Row
-from regret_envs.benchmarks.running.runner import Cell, failed_row, measure
+from regret_envs.benchmarks.running.runner import failed_row, measure
 
 CHUNK_SECONDS = 0.2
 CHUNK_CELLS = 500

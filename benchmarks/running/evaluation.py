@@ -9,7 +9,6 @@ print(leaderboard(rows).overall[0])
 
 from __future__ import annotations
 
-import copy
 import functools
 import hashlib
 import pickle
@@ -19,7 +18,7 @@ from concurrent.futures import Future
 import msgspec
 
 from regret_envs.agents import Agent, registry
-from regret_envs.benchmarks.running import driver, runner
+from regret_envs.benchmarks.running import driver, planning, runner
 from regret_envs.benchmarks.running.executors import LocalPool
 from regret_envs.benchmarks.running.results import Row
 from regret_envs.benchmarks.tasks.suites import find_tasks
@@ -58,21 +57,11 @@ def evaluate(
     chosen = find_tasks(tasks) if isinstance(tasks, str) else list(tasks)
     cells = [
         msgspec.structs.replace(cell, source=_source(live[cell.agent])) if cell.agent in live else cell
-        for cell in runner.plan("evaluate", chosen, specs, runs=runs, seed=seed)
+        for cell in planning.plan("evaluate", chosen, specs, runs=runs, seed=seed)
     ]
-    measure = functools.partial(runner.measure, make=_Maker(live))
+    measure = functools.partial(runner.measure, make=functools.partial(registry.make, objects=live))
     with LocalPool(num_workers) if num_workers else _Here() as pool:
         return [row for done in driver.run(cells, pool, measure=measure) for cell in done for row in cell]
-
-
-class _Maker:
-    """`registry.make` that knows objects too."""
-
-    def __init__(self, live: Mapping[str, Agent]) -> None:
-        self._live = live
-
-    def __call__(self, spec: str) -> Agent:
-        return copy.deepcopy(self._live[spec]) if spec in self._live else registry.make(spec)
 
 
 def _source(agent: Agent) -> str | None:

@@ -49,8 +49,10 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
         suite: the suite that the cell was run for.
         task, task_version: the task.
         agent: the agent's spec, with its settings.
-        opponent: the spec of the agent in seat 1 of a tournament's pairing; None: self-play.
-        player: the seat that the values are of, in a pairing.
+        seats: the spec of the agent in every seat; none: the agent fills all seats.
+        seat: the agent's seat among opponents; None: every seat is ranked.
+        player: in a pairing, the seat that the values are of; None: of the joint play.
+        opponent: what files of earlier versions have in place of `seats`; `read` replaces it.
         source: the hash of a custom agent's source.
         seed, block, num_runs: the seed, the number of the seed block, and its runs.
         num_actions: d, the largest over players.
@@ -69,8 +71,10 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
     task: str
     task_version: int
     agent: str
-    opponent: str | None = None
+    seats: tuple[str, ...] = ()
+    seat: int | None = None
     player: int | None = None
+    opponent: str | None = None
     source: str | None = None
     seed: int
     block: int
@@ -82,6 +86,11 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
     values: tuple[float, ...] = ()
     message: str | None = None
     code_version: str
+
+    @property
+    def is_pairing(self) -> bool:
+        """Whether it is of a tournament's pairing, in which each seat has results of its own."""
+        return len(self.seats) > 1 and self.seat is None
 
     @property
     def reason(self) -> str:
@@ -149,7 +158,10 @@ def read(path: str | os.PathLike[str]) -> Contents:
     rows = []
     for number, line in enumerate(lines[1:], start=2):
         try:
-            rows.append(decoder.decode(line))
+            row = decoder.decode(line)
+            if row.opponent is not None:
+                row = msgspec.structs.replace(row, seats=(row.agent, row.opponent), opponent=None)
+            rows.append(row)
         except msgspec.MsgspecError as error:
             raise ResultsError(f"{path}, line {number} is not a row: {error}") from None
     return Contents(rows, tail or None, len(data) - len(tail))

@@ -18,11 +18,11 @@ import msgspec
 
 from regret_envs.agents.catalogue import AGENTS
 from regret_envs.benchmarks.analysis.tables import Table, show
-from regret_envs.benchmarks.running import driver, runner
+from regret_envs.benchmarks.running import driver, planning, runner
+from regret_envs.benchmarks.running.cells import Cell
 from regret_envs.benchmarks.running.driver import Measure
 from regret_envs.benchmarks.running.executors import connect
 from regret_envs.benchmarks.running.results import Row, Writer, complete_cells, read
-from regret_envs.benchmarks.running.runner import Cell
 from regret_envs.benchmarks.tasks.suites import find_tasks
 
 
@@ -51,7 +51,7 @@ def seconds(cells: Sequence[Cell], where: str, measure: Measure, results: Path) 
 def main(executor: str, count: int, suite: str) -> None:
     """Print the table."""
     tasks = find_tasks(suite)
-    (one,) = runner.plan("speed", tasks[:1], ["uniform"], runs=1, seed=0)
+    (one,) = planning.plan("speed", tasks[:1], ["uniform"], runs=1, seed=0)
     cells = [msgspec.structs.replace(one, seed=seed) for seed in range(count)]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -65,7 +65,7 @@ def main(executor: str, count: int, suite: str) -> None:
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
         rows.append(["… memory of this process", f"{memory:.0f} MB", ""])
         agents = [name for name, entry in AGENTS.items() if entry.requires is None]
-        planned = runner.plan("speed", tasks, agents, runs=64, seed=0)
+        planned = planning.plan("speed", tasks, agents, runs=64, seed=0)
         times = [seconds(planned, f"local:{n}", runner.measure, Path(folder) / f"{n}.jsonl") for n in (1, 2)]
         for n, t in zip((1, 2), times, strict=True):
             rows.append([f"{suite}, {len(planned)} cells, {n} worker{'s' * (n > 1)}", f"{t:.1f} s", ""])

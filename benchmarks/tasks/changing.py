@@ -142,8 +142,9 @@ NONSTATIONARY = (
 _STRATEGIC_METRICS = ("extraction", "follower_regret", "follower_swap_regret")
 
 # The Stackelberg value of player 0, by linear program: 0 in Deng, Schneider and Sivan's game, 0.3584 in
-# the random one. The optimiser plays the plan of two phases that pays it most against the agent: against
+# the random one. The leader plays the plan of two phases that pays it most against the agent: against
 # Hedge (up, down), half of the time each, and actions 0 for a quarter of the time and then 1.
+_LEADER = ("stackelberg-leader[follower={agent}]",)
 STRATEGIC = (
     Task(
         id="strategic_dss_t2000",
@@ -152,7 +153,8 @@ STRATEGIC = (
         horizon=2000,
         metrics=_STRATEGIC_METRICS,
         loss_scale=4.0,
-        optimiser=True,
+        opponents=_LEADER,
+        seat=1,
         starting_loss_scale=1.0,
         summary="Deng, Schneider and Sivan's game, value 0",
     ),
@@ -163,7 +165,8 @@ STRATEGIC = (
         horizon=2000,
         metrics=_STRATEGIC_METRICS,
         loss_scale=1.7059547495256544,
-        optimiser=True,
+        opponents=_LEADER,
+        seat=1,
         starting_loss_scale=1.0,
         summary="a random 3 × 4 game, value 0.3584",
     ),

@@ -188,7 +188,7 @@ SUITES: dict[str, Suite] = {
         "losses whose law changes, and one that does not", tuple(t.id for t in NONSTATIONARY)
     ),
     "strategic": Suite(
-        "an optimiser that knows the agent, and Shapley's game",
+        "a leader that knows the agent, and Shapley's game",
         (*(task.id for task in STRATEGIC), "shapley_t5000"),
     ),
     "many-players": Suite("games of 3 to 1,000 players without a tensor", tuple(t.id for t in MANY_PLAYERS)),

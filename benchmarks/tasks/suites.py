@@ -18,15 +18,26 @@ A suite file names tasks there are and defines tasks of its own, with the fields
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
+from regret_envs.agents import registry
 from regret_envs.benchmarks.tasks.core import SUITES, TASKS, Suite
-from regret_envs.benchmarks.tasks.task import METRICS, Layer, Task, make_feedback, make_world
+from regret_envs.benchmarks.tasks.task import (
+    METRICS,
+    Layer,
+    Task,
+    make_feedback,
+    make_world,
+    num_seats,
+    seat_specs,
+)
+from regret_envs.feedback import Feedback, unfit
 from regret_envs.names import UnknownNameError, lookup, near_matches
 from regret_envs.plugins import Plugin, PluginError, plugins
+from regret_envs.worlds import World
 
 
 class SuiteError(ValueError):
@@ -102,10 +113,26 @@ def check_task(task: Task, where: str) -> None:
             raise ValueError("an id has no commas, the horizon is at least 1, and there is a metric")
         for metric in task.metrics:
             lookup("metric", metric, METRICS)
-        make_feedback(task)
-        make_world(task)
+        layers = make_feedback(task)
+        world = make_world(task)
+        _check_seats(task, world, layers)
     except (ValueError, TypeError, ImportError, AttributeError, OSError) as error:
         raise SuiteError(f"{where}, task {task.id!r}: {error}") from error
+
+
+def _check_seats(task: Task, world: World, layers: Sequence[Feedback]) -> None:
+    """See that the opponents fit and can play, whoever the ranked agent is; raise if not."""
+    if list(task.rounds) != sorted({t for t in task.rounds if 0 < t <= task.horizon}):
+        raise ValueError(f"rounds must increase and lie in 1 … {task.horizon}, got {list(task.rounds)}")
+    if task.seat and not task.opponents:
+        raise ValueError(f"seat is {task.seat} and there are no opponents: who sits in the other seats?")
+    total = num_seats(world)
+    for seat, spec in enumerate(seat_specs(task, "uniform", total)):
+        if task.opponents and seat != task.seat:
+            agent = registry.make(spec)
+            d = world.seats(total)[seat]
+            if reason := unfit(agent, layers) or agent.unsupported(d, horizon=task.horizon):
+                raise ValueError(f"its opponent {spec} cannot play in seat {seat}: {reason}")
 
 
 def _named(name: str) -> Iterable[Task]:

@@ -11,27 +11,31 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from regret_envs import Play, feedback, games, streams
+from regret_envs.agents import registry
 from regret_envs.arrays import FloatArray
 from regret_envs.feedback import Feedback
+from regret_envs.games import Game
 from regret_envs.names import lookup
 from regret_envs.worlds import World
 
 METRICS: dict[str, Callable[[Play], FloatArray]] = {
-    "external_regret": lambda play: play.regret("external").max(0),
-    "swap_regret": lambda play: play.regret("swap").max(0),
+    "external_regret": lambda play: play.regret("external"),
+    "swap_regret": lambda play: play.regret("swap"),
     "cce_gap": lambda play: play.gaps().cce.max,
     "ce_gap": lambda play: play.gaps().ce.max,
     "swap_gap": lambda play: play.gaps().swap.max,
     "nash_conv": lambda play: play.nash_conv(),
-    "realized_regret": lambda play: _realized(play).regret("external").max(0),
-    "realized_swap_regret": lambda play: _realized(play).regret("swap").max(0),
+    "realized_regret": lambda play: _realized(play).regret("external"),
+    "realized_swap_regret": lambda play: _realized(play).regret("swap"),
     "realized_cce_gap": lambda play: _realized(play).gaps().cce.max,
     "realized_ce_gap": lambda play: _realized(play).gaps().ce.max,
-    "tracking_regret_4": lambda play: play.tracking_regret(min(4, play.t - 1)).max(0),
-    "tracking_regret_9": lambda play: play.tracking_regret(min(9, play.t - 1)).max(0),
-    "adaptive_regret": lambda play: play.adaptive_regret().max(0),
+    "tracking_regret_4": lambda play: play.tracking_regret(min(4, play.t - 1)),
+    "tracking_regret_9": lambda play: play.tracking_regret(min(9, play.t - 1)),
+    "adaptive_regret": lambda play: play.adaptive_regret(),
+    "payoff": lambda play: np.stack([-np.trace(m, axis1=1, axis2=2) / play.t for m in play.play_losses]),
     "extraction": lambda play: play.extraction(),
     "follower_regret": lambda play: play.regret("external")[1],
     "follower_swap_regret": lambda play: play.regret("swap")[1],
@@ -41,12 +45,16 @@ METRICS: dict[str, Callable[[Play], FloatArray]] = {
     "efficiency": lambda play: play.outcomes["efficiency"],
     "contribution": lambda play: play.outcomes["contribution"],
 }
-"""What can be measured, one number a run: in games the maximum over players, of NashConv the sum.
+"""What can be measured: one number per run, or one per player and run, shape (num_players, num_runs).
 
-Realized: of the drawn actions, under bandit feedback. Tracking: against the best sequence with at most so
-many switches. Adaptive: over the worst interval. Extraction: what the optimiser in seat 0 gets a round
-above its Stackelberg value; the follower is the agent in seat 1.
+Regrets and payoffs are a player's own; gaps are the maximum over players, NashConv is their sum. Realized:
+of the drawn actions, under bandit feedback. Tracking: against the best sequence with at most so many
+switches. Adaptive: over the worst interval. Extraction: what the leader in seat 0 gets per round above its
+Stackelberg value; the follower is the agent in seat 1.
 """
+
+HIGHER_IS_BETTER = frozenset({"payoff"})
+"""The metrics of players of which more is better."""
 
 OUTCOME_METRICS = frozenset({"potential", "revenue", "efficiency", "contribution"})
 """The metrics that are outcomes of a game (`Game.outcome_names`), expected and averaged over the rounds."""
@@ -77,8 +85,8 @@ GAME_METRICS = ("cce_gap", "ce_gap", "swap_gap", "nash_conv", "external_regret",
 class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A world, how long it is played, and what is measured.
 
-    In a game the pairing is self-play: an agent of its own, made from the same spec, in every seat; or
-    the agent plays against an optimiser.
+    In a game without opponents the ranked agent plays itself: every seat has an agent of its own, made from
+    the same spec.
 
     Attributes:
         id: the name.
@@ -90,8 +98,12 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         metrics: what is measured, the main one first; names as in `METRICS`.
         loss_scale: the range of the losses, or the standard deviation of Gaussian ones.
         feedback: the layers between the world and the agents; none: full information.
-        optimiser: whether seat 0 of a game of two players is an optimiser, which knows the agent in seat 1
-            and plays the best plan of two phases against it (`agents.stackelberg_leader.best_plan`).
+        opponents: specs of the agents in the other seats of a game, in the order of the seats, or one spec
+            for all of them; none: self-play. `{agent}` in a spec stands for the ranked agent's, for opponents
+            that know whom they play: `stackelberg-leader[follower={agent}]`.
+        seat: where the ranked agent sits among opponents. Its own metrics (regrets, payoff) are those of this
+            seat; in self-play they are the worst over all seats.
+        rounds: the rounds after which it is measured; none: logarithmically spaced ones.
         starting_loss_scale: s; every player and run is shown losses N(0, s² I) before round 1.
         num_runs: the number of runs where the task itself fixes it (recorded data, a deterministic
             world); its seed is then 0.
@@ -106,7 +118,9 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     metrics: tuple[str, ...]
     loss_scale: float
     feedback: tuple[Layer, ...] = ()
-    optimiser: bool = False
+    opponents: tuple[str, ...] = ()
+    seat: int = 0
+    rounds: tuple[int, ...] = ()
     starting_loss_scale: float = 0.0
     num_runs: int | None = None
     summary: str
@@ -129,6 +143,59 @@ def make_world(task: Task) -> World:
     kind, _, name = task.world.partition(".")
     make = lookup("kind of world", kind, {"streams": streams.make, "games": games.make})
     return make(name, **task.settings)
+
+
+def num_seats(world: World) -> int:
+    """How many agents a task's world seats: a game's players, and one for a stream."""
+    return world.num_players if isinstance(world, Game) else 1
+
+
+def seat_specs(task: Task, agent: str, total: int) -> tuple[str, ...]:
+    """The spec of the agent in each of `total` seats; in self-play a single one, for all of them.
+
+    Args:
+        task: the task.
+        agent: the ranked agent's spec.
+        total: seats of the task's world.
+
+    Raises:
+        ValueError: if there is no such seat, or not one opponent for every other seat.
+        SpecError: if an opponent's spec is malformed.
+    """
+    if not task.opponents:
+        return (agent,)
+    others = total - 1
+    if not 0 <= task.seat < total or not others:
+        raise ValueError(
+            f"there are opponents and seat is {task.seat}; the number of seats of {task.world} is {total}"
+        )
+    if len(task.opponents) not in (1, others):
+        raise ValueError(
+            f"{task.world} has {others} seats for opponents and {len(task.opponents)} are given: give one "
+            "for each, or one for all"
+        )
+    specs = [registry.canonical(spec.replace(RANKED, agent)) for spec in task.opponents]
+    specs = specs * others if len(specs) == 1 else specs
+    return (*specs[: task.seat], agent, *specs[task.seat :])
+
+
+RANKED = "{agent}"
+"""What stands for the ranked agent's spec in an opponent's."""
+
+
+def of_seat(name: str, values: FloatArray, seat: int | None) -> FloatArray:
+    """The value of a metric for the ranked agent, one number per run.
+
+    Args:
+        name: the metric.
+        values: what `METRICS[name]` measured.
+        seat: the ranked agent's seat; None: all seats, of which the worst counts.
+    """
+    if values.ndim == 1:
+        return values
+    if seat is not None:
+        return values[seat]
+    return values.min(0) if name in HIGHER_IS_BETTER else values.max(0)
 
 
 def make_feedback(task: Task) -> list[Feedback]:

@@ -10,7 +10,8 @@ import pytest
 from regret_envs import games
 from regret_envs.agents import Hedge
 from regret_envs.agents.stackelberg_leader import best_plan
-from regret_envs.benchmarks.running.runner import measure, plan
+from regret_envs.benchmarks.running.planning import plan
+from regret_envs.benchmarks.running.runner import measure
 from regret_envs.benchmarks.tasks.core import SUITES, TASKS
 from regret_envs.games.stackelberg import stackelberg
 
@@ -66,7 +67,7 @@ def test_tsallis_inf_is_good_where_losses_are_stochastic_and_where_they_are_adve
 
 
 @pytest.mark.parametrize("task", ["strategic_dss_t2000", "strategic_random_3x4_t2000"])
-def test_an_optimiser_extracts_from_hedge_and_not_from_blum_mansour(task):
+def test_a_leader_extracts_from_hedge_and_not_from_blum_mansour(task):
     hedge, blum_mansour = (values(task, a, "extraction") for a in ("hedge", "blum-mansour"))
     assert_above(hedge, 0.0)
     assert_above(hedge, blum_mansour)

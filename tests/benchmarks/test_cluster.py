@@ -133,7 +133,7 @@ def where(request, folder):
 
 def check_all_there():
     """114 cells and 6 failures, none twice, and the same numbers as without any executor."""
-    from regret_envs.benchmarks.running import runner
+    from regret_envs.benchmarks.running import planning, runner
     from regret_envs.benchmarks.tasks.suites import read_suite
 
     rows = read(FILE).rows
@@ -146,7 +146,9 @@ def check_all_there():
     assert all("out of ideas" in c[0].message for c in cells.values() if c[0].status == "failed")
     sys.path.insert(0, os.getcwd())
     try:
-        (alone,) = runner.plan("s", [read_suite("suite.toml")[7]], ["mine:Mine[favourite=3]"], runs=3, seed=0)
+        (alone,) = planning.plan(
+            "s", [read_suite("suite.toml")[7]], ["mine:Mine[favourite=3]"], runs=3, seed=0
+        )
         expected = [(r.metric, r.round, r.values) for r in runner.measure(alone)]
     finally:
         sys.path.pop(0)

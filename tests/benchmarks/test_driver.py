@@ -10,7 +10,8 @@ from concurrent.futures.process import BrokenProcessPool
 import msgspec
 import pytest
 
-from regret_envs.benchmarks.running import driver, runner
+from regret_envs.benchmarks.running import driver, planning, runner
+from regret_envs.benchmarks.running.cells import needed_modules, shared_imports
 from regret_envs.benchmarks.running.executors import ExecutorError, LocalPool, connect, same_code
 from regret_envs.benchmarks.tasks.core import TASKS
 
@@ -27,7 +28,7 @@ def importable(monkeypatch):
 
 
 def cells(count, task=BIASED, agent="uniform"):
-    (one,) = runner.plan("s", [task], [agent], runs=4, seed=0)
+    (one,) = planning.plan("s", [task], [agent], runs=4, seed=0)
     return [msgspec.structs.replace(one, seed=seed) for seed in range(count)]
 
 
@@ -91,7 +92,7 @@ def run(todo, pool, measure):
 
 
 def test_the_same_to_the_bit_on_whatever_workers():
-    todo = runner.plan("s", [RPS, BIASED, JORDAN], ["hedge", "blum-mansour"], runs=70, seed=0)
+    todo = planning.plan("s", [RPS, BIASED, JORDAN], ["hedge", "blum-mansour"], runs=70, seed=0)
 
     def rows(pool):
         found = [row for finished in driver.run(todo, pool) for cell in finished for row in cell]
@@ -246,8 +247,8 @@ def test_an_extra_that_is_missing(monkeypatch, where, module):
 
 def test_workers_must_have_the_same_code():
     (cell,) = cells(1)
-    mine = msgspec.structs.replace(cell, agent=f"{__name__}:Agent")
-    needed = runner.needed_modules([cell, mine])
+    mine = msgspec.structs.replace(cell, seats=(f"{__name__}:Agent",))
+    needed = needed_modules([cell, mine])
     assert set(needed) == {"regret_envs", __name__}
     assert same_code(needed) is None
     assert "has another 'regret_envs'" in same_code({**needed, "regret_envs": "0.0"})
@@ -261,7 +262,7 @@ def test_libraries_that_are_imported_once_for_all_workers(monkeypatch):
     entry = registry.AgentEntry("nowhere:Net", "a network", "", requires="torch")
     monkeypatch.setitem(registry.AGENTS, "net", entry)
     (cell,) = cells(1)
-    net = msgspec.structs.replace(cell, agent="net[depth=2]")
-    mine = msgspec.structs.replace(cell, agent="mine:Mine")
-    assert runner.shared_imports([cell, mine]) == []
-    assert runner.shared_imports([cell, net, net]) == ["torch"]
+    net = msgspec.structs.replace(cell, seats=("net[depth=2]",))
+    mine = msgspec.structs.replace(cell, seats=("mine:Mine",))
+    assert shared_imports([cell, mine]) == []
+    assert shared_imports([cell, net, net]) == ["torch"]

@@ -6,14 +6,10 @@ import pytest
 from result_rows import cell
 
 from regret_envs.benchmarks.analysis import figures, report
+from regret_envs.benchmarks.analysis.standings import tournament
 from regret_envs.benchmarks.analysis.task_results import task_results
-from regret_envs.benchmarks.analysis.tournament import (
-    measure_pairing,
-    plan_tournament,
-    tournament,
-    tournament_task,
-)
-from regret_envs.benchmarks.running import runner
+from regret_envs.benchmarks.running import planning, runner
+from regret_envs.benchmarks.running.planning import plan_tournament, tournament_task
 from regret_envs.benchmarks.tasks.core import TASKS
 
 pytest.importorskip("matplotlib")
@@ -22,10 +18,10 @@ pytest.importorskip("matplotlib")
 @pytest.fixture(scope="module")
 def rows():
     tasks = [TASKS["jordan_t1000"], TASKS["gaussian_d3_t20"], TASKS["weighted_rps_t20"]]
-    cells = runner.plan("s", tasks, ["hedge[step_size=0.123456789]", "rm+", "uniform"], runs=4, seed=0)
+    cells = planning.plan("s", tasks, ["hedge[step_size=0.123456789]", "rm+", "uniform"], runs=4, seed=0)
     pairings = plan_tournament(tournament_task("chicken", 20), ["hedge", "ftl"], runs=3, seed=0)
     found = [row for c in cells for row in runner.measure(c)]
-    found += [row for c in pairings for row in measure_pairing(c)]
+    found += [row for c in pairings for row in runner.measure(c)]
     return [*found, *cell("<b>&bad", {}, task="gaussian_d3_t20", status="failed")]
 
 

@@ -9,8 +9,8 @@ import pytest
 from result_rows import cell, regrets
 
 from regret_envs.benchmarks.analysis.report import report
-from regret_envs.benchmarks.analysis.tournament import measure_pairing, plan_tournament, tournament_task
-from regret_envs.benchmarks.running import runner
+from regret_envs.benchmarks.running import planning, runner
+from regret_envs.benchmarks.running.planning import plan_tournament, tournament_task
 from regret_envs.benchmarks.tasks.core import TASKS
 
 pytestmark = pytest.mark.browser
@@ -21,10 +21,10 @@ AGENTS = ["hedge", "blum-mansour", "rm+", "ftl", "ogd", "uniform", "adahedge", "
 def rows():
     """Streams and games, a tournament, a failure and an agent that does not play."""
     tasks = [TASKS[t] for t in ("weighted_rps_t1000", "shapley_t5000", "jordan_t1000", "gaussian_d3_t20")]
-    cells = runner.plan("core", tasks, AGENTS, runs=6, seed=0)
+    cells = planning.plan("core", tasks, AGENTS, runs=6, seed=0)
     pairings = plan_tournament(tournament_task("weighted_rps", 50), AGENTS, runs=3, seed=0)
     found = [row for c in cells for row in runner.measure(c)]
-    found += [row for c in pairings for row in measure_pairing(c)]
+    found += [row for c in pairings for row in runner.measure(c)]
     found += cell("mypkg.mine:Mine[how=<b>&'quotes'\"]", {}, task="gaussian_d3_t20", status="failed")
     found += cell("net", {}, task="weighted_rps_t1000", status="n/a")
     return [*found, *cell("hedge", regrets(0.0, 0.0), task="no regret at all", num_actions=1)]

@@ -6,8 +6,9 @@ import pytest
 
 from regret_envs import simulate
 from regret_envs.agents import Agent, Hedge
-from regret_envs.benchmarks.running import runner
+from regret_envs.benchmarks.running import planning, runner
 from regret_envs.benchmarks.running import states as saved
+from regret_envs.benchmarks.running.cells import missing
 from regret_envs.benchmarks.running.results import Row, complete_cells
 from regret_envs.benchmarks.tasks.core import TASKS
 from regret_envs.benchmarks.tasks.task import Task, make_world
@@ -62,7 +63,7 @@ def importable(monkeypatch):
 
 
 def plan(*agents, tasks=(RPS,), runs=64, seed=0, suite="s"):
-    return runner.plan(suite, tasks, agents, runs=runs, seed=seed)
+    return planning.plan(suite, tasks, agents, runs=runs, seed=seed)
 
 
 def measured(cell):
@@ -135,7 +136,9 @@ def test_the_key_is_made_of_what_decides_the_result():
         task(horizon=21),
         task(settings={"num_actions": 4}),
         task(starting_loss_scale=1.0),
-        replace(cell, agent="hedge[step_size=1]"),
+        replace(cell, seats=("hedge[step_size=1]",)),
+        replace(cell, seats=("hedge", "hedge")),
+        replace(cell, seats=("hedge", "hedge"), seat=1),
         replace(cell, source="f00"),
         replace(cell, data="f00"),
     ]
@@ -208,7 +211,7 @@ def test_missing_cells():
     cells = plan("hedge", spoiled("raises"), spoiled("n/a"), "uniform", tasks=[BIASED])
     failed, not_there = cells[1], cells[3]
     done = complete_cells([row for c in cells[:3] for row in runner.measure(c)])
-    assert runner.missing(cells, done) == [failed, not_there]
+    assert missing(cells, done) == [failed, not_there]
 
 
 def test_not_a_number_out_of_a_metric_is_a_failure(monkeypatch):

@@ -3,7 +3,7 @@ from collections import Counter
 from result_rows import cell, regrets
 
 from regret_envs.benchmarks.analysis.status import Asked, Progress, asked_for, progress
-from regret_envs.benchmarks.running import runner
+from regret_envs.benchmarks.running import planning, runner
 from regret_envs.benchmarks.running.results import complete_cells
 from regret_envs.benchmarks.tasks.core import TASKS
 
@@ -22,7 +22,7 @@ def test_what_a_file_was_made_for():
 
 def test_counts_by_task_and_by_agent():
     tasks = [TASKS["weighted_rps_t20"], TASKS["biased_gaussian_d3_t20"]]
-    cells = runner.plan("s", tasks, ["hedge", "ftl"], runs=70, seed=0)
+    cells = planning.plan("s", tasks, ["hedge", "ftl"], runs=70, seed=0)
     assert Counter(c.task.id for c in cells) == {"weighted_rps_t20": 2, "biased_gaussian_d3_t20": 4}
     done = complete_cells([row for c in cells if c.agent == "hedge" for row in runner.measure(c)])
     failed = next(c for c in cells if c.agent == "ftl" and c.block == 1)

@@ -9,7 +9,7 @@ import pytest
 
 from regret_envs import games, simulate, streams
 from regret_envs.agents import AGENTS, Hedge, OptimisticHedge, make
-from regret_envs.benchmarks.running import runner
+from regret_envs.benchmarks.running import planning, runner
 from regret_envs.benchmarks.tasks.core import SUITES, TASKS
 from regret_envs.games import random_congestion, random_polymatrix
 
@@ -165,6 +165,6 @@ def test_a_thousand_players():
 def test_suites_at_size(suite):
     tasks = [TASKS[id] for id in SUITES[suite].tasks]
     specs = [name for name, entry in AGENTS.items() if not entry.requires]
-    for cell in runner.plan(suite, tasks, specs, runs=64, seed=0):
+    for cell in planning.plan(suite, tasks, specs, runs=64, seed=0):
         rows = runner.measure(cell)
         assert rows[0].status in ("ok", "n/a"), rows[0].message

@@ -11,15 +11,11 @@ from regret_envs import games, simulate
 from regret_envs.agents import Agent, Hedge, Uniform
 from regret_envs.benchmarks.analysis.leaderboard import leaderboard
 from regret_envs.benchmarks.analysis.nash_averaging import nash_averaging
-from regret_envs.benchmarks.analysis.tournament import (
-    Tournament,
-    measure_pairing,
-    plan_tournament,
-    tournament,
-    tournament_task,
-)
+from regret_envs.benchmarks.analysis.standings import Tournament, tournament
 from regret_envs.benchmarks.cli.main import main
+from regret_envs.benchmarks.running.planning import plan_tournament, tournament_task
 from regret_envs.benchmarks.running.results import read
+from regret_envs.benchmarks.running.runner import measure
 
 PURE = "regret_envs.agents.external.baselines:FixedPolicy"
 SEEN = []
@@ -49,7 +45,7 @@ def importable(monkeypatch):
 def play(game, agents, horizon=30, runs=8, **settings):
     task = tournament_task(game, horizon, settings)
     cells = plan_tournament(task, agents, runs=runs, seed=0)
-    rows = [row for cell in cells for row in measure_pairing(cell)]
+    rows = [row for cell in cells for row in measure(cell)]
     return tournament(rows, task.id, None), rows
 
 
@@ -120,7 +116,7 @@ def test_who_cannot_play_is_left_out_and_the_others_are_ranked():
     assert found.agents == ["ftl", "hedge", "uniform"]
     assert found.notes == [f"{__name__}:Picky is left out: n/a: {__name__}:Picky: three actions alone"]
     assert len(found.pairings) == 9 and len(found.standings) == 3
-    missing = [row for row in rows if (row.agent, row.opponent) != ("hedge", "ftl")]
+    missing = [row for row in rows if row.seats != ("hedge", "ftl")]
     task = rows[0].task
     fewer = tournament(missing, task, ["hedge", "ftl", "uniform"])
     assert len(fewer.agents) == 2 and "has not played everyone" in fewer.notes[0]
@@ -142,6 +138,6 @@ def test_the_command(tmp_path, monkeypatch):
     assert "0 cells to run" in again.stderr
     found = msgspec.json.decode(again.stdout, type=Tournament)
     assert len(found.pairings) == 9 and json.loads(again.stdout)["task"] == "tournament_weighted_rps_t20"
-    assert {row.opponent for row in read("regret-envs-results.jsonl").rows} == {"hedge", "ftl", "uniform"}
+    assert {row.seats[1] for row in read("regret-envs-results.jsonl").rows} == {"hedge", "ftl", "uniform"}
     wrong = CliRunner().invoke(main, ["tournament", "--game", "weighted_rsp"])
     assert wrong.exit_code == 2 and "did you mean 'weighted_rps'" in wrong.stderr

@@ -1,4 +1,4 @@
-"""Stackelberg values against closed forms and a fine grid, and an optimiser that uses what it knows."""
+"""Stackelberg values against closed forms and a fine grid, and a leader that uses what it knows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from regret_envs import games, simulate, streams
 from regret_envs.agents import BlumMansour, FollowTheLeader, Hedge, Uniform, make
-from regret_envs.agents.stackelberg_leader import Optimiser, best_plan
+from regret_envs.agents.stackelberg_leader import StackelbergLeader, best_plan
 from regret_envs.games.stackelberg import stackelberg
 
 
@@ -63,16 +63,16 @@ def test_what_has_no_stackelberg_value():
 def test_extraction_is_the_payoff_above_the_value():
     game = games.random_game((2, 4), seed=3)
     plan, agents = ((0.3, 1), (0.7, 0)), [Hedge(step_size=0.4)]
-    play = simulate(game, [Optimiser([plan]), *agents], horizon=10, record="policies", rounds=[4])
+    play = simulate(game, [StackelbergLeader([plan]), *agents], horizon=10, record="policies", rounds=[4])
     for t in (4, 10):
-        optimiser, agent = (p[:t, 0] for p in play.policies)
-        payoff = -np.einsum("ti,ij,tj->", optimiser, game.losses[0], agent) / t
+        leader, agent = (p[:t, 0] for p in play.policies)
+        payoff = -np.einsum("ti,ij,tj->", leader, game.losses[0], agent) / t
         expected = payoff - stackelberg(game.losses).value
         np.testing.assert_allclose(play.at(t).extraction(), [expected], atol=1e-12)
     np.testing.assert_array_equal(play.policies[0][:, 0].argmax(1), [1] * 3 + [0] * 7)
 
 
-def test_an_optimiser_extracts_from_hedge_and_follow_the_leader_and_not_from_blum_mansour():
+def test_a_leader_extracts_from_hedge_and_follow_the_leader_and_not_from_blum_mansour():
     game, horizon = games.deng_schneider_sivan(0.04), 2_000
     plan, payoff = best_plan(game, FollowTheLeader(), horizon=horizon)
     assert plan == ((0.5, 0), (0.5, 1))
@@ -96,7 +96,7 @@ def test_no_plan_extracts_more_than_swap_regret_allows():
 
 def test_plans_one_a_run():
     plans = [((1.0, 0),), ((0.5, 0), (0.5, 1)), ((0.24, 1), (0.26, 0), (0.5, 1))]
-    agent = Optimiser(plans)
+    agent = StackelbergLeader(plans)
     agent.reset(2, horizon=8, num_runs=3, rng=np.random.default_rng(0))
     actions = []
     for t in range(8):
@@ -120,11 +120,11 @@ def test_plans_one_a_run():
 )
 def test_plans_that_are_none(plans, message):
     with pytest.raises(ValueError, match=message):
-        Optimiser(plans)
+        StackelbergLeader(plans)
 
 
 def test_what_a_plan_cannot_be_played_in():
-    agent = Optimiser([((0.5, 0), (0.5, 2))])
+    agent = StackelbergLeader([((0.5, 0), (0.5, 2))])
     assert agent.unsupported(3, horizon=5) is None
     assert agent.unsupported(2, horizon=5) == "a plan has action 2, the task 2 actions"
     assert agent.unsupported(3, horizon=None) == "a plan needs the horizon"

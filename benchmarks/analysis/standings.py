@@ -1,36 +1,25 @@
-"""Tournaments: everyone against everyone in a game of two players, in both seats.
-
-Seats are filled with agents made anew from their specs; an agent is shown losses alone and never sees
-its opponent's object.
-"""
+"""The standings of a tournament: everyone against everyone in a game of two players, in both seats."""
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import msgspec
 import numpy as np
 
-from regret_envs import games, simulate
-from regret_envs.agents import registry
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.analysis.leaderboard import estimate
 from regret_envs.benchmarks.analysis.nash_averaging import nash_averaging
-from regret_envs.benchmarks.running import runner
 from regret_envs.benchmarks.running.results import Row, complete_cells
-from regret_envs.benchmarks.running.runner import BLOCK_RUNS, Cell, cell_row, failed_row
-from regret_envs.benchmarks.tasks.task import Task, make_world
 
 
 class Pairing(msgspec.Struct, frozen=True):
-    """What an ordered pair of agents came to; standard errors over runs, None for a single one.
+    """The results of an ordered pair of agents; standard errors over runs, None for a single run.
 
     Attributes:
         row, column: the agents in seats 0 and 1.
         num_runs: runs.
-        payoff, payoff_error: each seat's mean payoff a round.
+        payoff, payoff_error: each seat's mean payoff per round.
         external_regret, swap_regret: each seat's mean regret over all rounds.
         cce_gap, ce_gap: of the average joint play, the larger of the two seats' gaps, mean over runs.
     """
@@ -84,101 +73,20 @@ class Tournament(msgspec.Struct, frozen=True):
         return np.array([p.payoff[0] for p in self.pairings]).reshape(n, n)
 
 
-def tournament_task(game: str, horizon: int, settings: dict[str, Any] | None = None) -> Task:
-    """The task whose pairings a tournament plays.
-
-    Raises:
-        UnknownNameError: if there is no such game; lists the near matches.
-        ValueError: if it is not a game of two players.
-    """
-    world = games.make(game, **(settings or {}))
-    if world.num_players != 2:
-        raise ValueError(f"a tournament needs a game of 2 players, and {game} has {world.num_players}")
-    return Task(
-        id=f"tournament_{game}_t{horizon}",
-        world=f"games.{game}",
-        settings=settings or {},
-        horizon=horizon,
-        metrics=("payoff",),
-        loss_scale=world.loss_scale,
-        starting_loss_scale=1.0,
-        summary=f"everyone against everyone in {game}",
-    )
-
-
-def plan_tournament(task: Task, agents: Iterable[str], *, runs: int, seed: int) -> list[Cell]:
-    """A cell an ordered pair and block of runs; errors as `runner.plan`."""
-    cells = runner.plan("tournament", [task], agents, runs=runs, seed=seed)
-    sources = {cell.agent: cell.source for cell in cells}
-    return [
-        msgspec.structs.replace(
-            cell, opponent=opponent, source="-".join(s for s in (cell.source, source) if s) or None
-        )
-        for cell in cells
-        for opponent, source in sources.items()
-    ]
-
-
-def measure_pairing(cell: Cell) -> list[Row]:
-    """Play a pairing and measure it at the horizon; rows and failures as in `runner.measure`."""
-    task, specs = cell.task, [cell.agent, cell.opponent or cell.agent]
-    try:
-        world = make_world(task)
-        agents = [registry.make(spec) for spec in specs]
-        for spec, agent, d in zip(specs, agents, world.seats(2), strict=True):
-            if reason := agent.unsupported(d, horizon=task.horizon):
-                return [cell_row(cell, status="n/a", message=f"{spec}: {reason}")]
-        with np.errstate(all="ignore"):
-            play = simulate(
-                world,
-                agents,
-                horizon=task.horizon,
-                num_runs=cell.num_runs,
-                seed=cell.seed,
-                first_run=cell.block * BLOCK_RUNS,
-                starting_loss_scale=task.starting_loss_scale,
-            )
-            found: list[tuple[str, int | None, FloatArray]] = []
-            external, swap, gaps = play.regret("external"), play.regret("swap"), play.gaps()
-            for player in range(2):
-                payoff = -np.trace(play.play_losses[player], axis1=1, axis2=2) / play.t
-                found += [("payoff", player, payoff), ("external_regret", player, external[player])]
-                found += [("swap_regret", player, swap[player])]
-            found += [("cce_gap", None, gaps.cce.max), ("ce_gap", None, gaps.ce.max)]
-        for name, _, values in found:
-            if not np.isfinite(values).all():
-                raise ValueError(f"{name} is not finite: {values}")
-    except Exception as error:
-        error.add_note(f"agents {specs[0]} and {specs[1]}, task {task.id}")
-        return [failed_row(cell, "".join(traceback.format_exception(error)))]
-    return [
-        cell_row(
-            cell,
-            status="ok",
-            part=part,
-            parts=len(found),
-            metric=metric,
-            player=player,
-            round=task.horizon,
-            values=tuple(values.tolist()),
-        )
-        for part, (metric, player, values) in enumerate(found)
-    ]
-
-
 def tournament(rows: Iterable[Row], task: str, agents: Sequence[str] | None = None) -> Tournament:
-    """What the pairings of a task come to.
+    """The pairings of a task and the ranking that follows from them.
 
     Args:
         rows: result rows.
-        task: the id of a `tournament_task`.
+        task: the id of a `planning.tournament_task`.
         agents: who takes part; None: all that the rows have.
     """
     pairs: dict[tuple[str, str], list[list[Row]]] = {}
     for cell in complete_cells(rows).values():
-        if cell[0].opponent is None or cell[0].task != task:
+        if not cell[0].is_pairing or cell[0].task != task:
             continue
-        pair = pairs.setdefault((cell[0].agent, cell[0].opponent), [])
+        row, column = cell[0].seats
+        pair = pairs.setdefault((row, column), [])
         # Of what an agent was before a change nothing counts, nor of a block run again with more runs.
         pair[:] = [
             c

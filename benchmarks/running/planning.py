@@ -1,0 +1,113 @@
+"""Planning: the cells of tasks and agents, and those of a tournament."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from regret_envs import games
+from regret_envs.agents import registry
+from regret_envs.benchmarks.running.cells import BLOCK_RUNS, Cell, digest
+from regret_envs.benchmarks.tasks.task import Task, make_world, num_seats, seat_specs
+from regret_envs.worlds import World
+
+
+def plan(suite: str, tasks: Iterable[Task], agents: Iterable[str], *, runs: int, seed: int) -> list[Cell]:
+    """The cells of every task with every agent, long ones first.
+
+    Args:
+        suite: the suite's name, for the rows.
+        tasks: the tasks.
+        agents: agent specs.
+        runs: runs per task, except where the task fixes them.
+        seed: the seed; tasks with a fixed number of runs have seed 0.
+
+    Raises:
+        ValueError: if a spec is malformed, a task's world cannot be made or its opponents do not fit.
+        ImportError: if a custom agent's module is not found.
+    """
+    ranked = list(dict.fromkeys(registry.canonical(spec) for spec in agents))
+    sources = _Sources()
+    cells = []
+    for task in tasks:
+        world = make_world(task)
+        tables = [seat_specs(task, agent, num_seats(world)) for agent in ranked]
+        seat = task.seat if task.opponents else None
+        cells += _blocks(suite, task, world, tables, seat, sources, runs=runs, seed=seed)
+    return sorted(cells, key=lambda cell: -cell.cost)
+
+
+def tournament_task(game: str, horizon: int, settings: dict[str, Any] | None = None) -> Task:
+    """The task whose pairings a tournament plays.
+
+    Raises:
+        UnknownNameError: if there is no such game; lists the near matches.
+        ValueError: if it is not a game of two players.
+    """
+    world = games.make(game, **(settings or {}))
+    if world.num_players != 2:
+        raise ValueError(f"a tournament needs a game of 2 players, and {game} has {world.num_players}")
+    return Task(
+        id=f"tournament_{game}_t{horizon}",
+        world=f"games.{game}",
+        settings=settings or {},
+        horizon=horizon,
+        metrics=("payoff", "external_regret", "swap_regret", "cce_gap", "ce_gap"),
+        rounds=(horizon,),
+        loss_scale=world.loss_scale,
+        starting_loss_scale=1.0,
+        summary=f"everyone against everyone in {game}",
+    )
+
+
+def plan_tournament(task: Task, agents: Iterable[str], *, runs: int, seed: int) -> list[Cell]:
+    """The cells of every ordered pair of agents; arguments and errors as in `plan`."""
+    ranked = list(dict.fromkeys(registry.canonical(spec) for spec in agents))
+    pairs = [(row, column) for row in ranked for column in ranked]
+    return _blocks("tournament", task, make_world(task), pairs, None, _Sources(), runs=runs, seed=seed)
+
+
+class _Sources(dict[str, str | None]):
+    """The source hash of every spec, computed once."""
+
+    def __missing__(self, spec: str) -> str | None:
+        self[spec] = registry.source_hash(spec)
+        return self[spec]
+
+    def of(self, seats: Iterable[str]) -> str | None:
+        """The hashes of the custom agents among the seats."""
+        return "-".join(source for spec in dict.fromkeys(seats) if (source := self[spec])) or None
+
+
+def _blocks(
+    suite: str,
+    task: Task,
+    world: World,
+    tables: Iterable[tuple[str, ...]],
+    seat: int | None,
+    sources: _Sources,
+    *,
+    runs: int,
+    seed: int,
+) -> list[Cell]:
+    """A cell for each block of runs of each table of agents."""
+    data = getattr(world, "fingerprint", None)
+    if ":" in task.world:
+        data = digest([data, registry.source_hash(task.world)])
+    total, task_seed = (runs, seed) if task.num_runs is None else (task.num_runs, 0)
+    return [
+        Cell(
+            suite=suite,
+            task=task,
+            seats=seats,
+            seat=seat,
+            source=sources.of(seats),
+            data=data,
+            seed=task_seed,
+            block=first // BLOCK_RUNS,
+            num_runs=min(BLOCK_RUNS, total - first),
+            num_actions=max(world.seats(num_seats(world))),
+        )
+        for seats in tables
+        for first in range(0, total, BLOCK_RUNS)
+    ]
