@@ -171,8 +171,8 @@ def seat_specs(task: Task, agent: str, total: int) -> tuple[str, ...]:
         )
     if len(task.opponents) not in (1, others):
         raise ValueError(
-            f"{task.world} has {others} seats for opponents and {len(task.opponents)} are given: give one "
-            "for each, or one for all"
+            f"the number of opponents in {task.world} is {others}, got {len(task.opponents)} specs: give "
+            "one for each, or one for all"
         )
     specs = [registry.canonical(spec.replace(RANKED, agent)) for spec in task.opponents]
     specs = specs * others if len(specs) == 1 else specs

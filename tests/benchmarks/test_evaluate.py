@@ -1,3 +1,4 @@
+import msgspec
 import numpy as np
 import pytest
 
@@ -55,3 +56,12 @@ def test_objects_of_other_settings_are_not_put_together():
 def test_names_that_objects_cannot_have(name):
     with pytest.raises(ValueError):
         evaluate({name: Uniform()}, tasks=[RPS])
+
+
+def test_an_opponent_may_know_an_object():
+    task = msgspec.structs.replace(TASKS["strategic_random_3x4_t2000"], horizon=60)
+    rows = evaluate({"mine": Hedge(step_size=0.7), "other": "hedge[step_size=0.7]"}, tasks=[task], runs=2)
+    mine, other = ([r.values for r in rows if r.agent == a] for a in ("mine", "hedge[step_size=0.7]"))
+    assert mine == other and {r.seats[0] for r in rows if r.agent == "mine"} == {
+        "stackelberg-leader[follower=mine]"
+    }

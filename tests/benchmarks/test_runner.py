@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 
 from regret_envs import simulate
-from regret_envs.agents import Agent, Hedge
+from regret_envs.agents import AdaHedge, Agent, FollowTheLeader, Hedge, StackelbergLeader, registry
+from regret_envs.agents.stackelberg_leader import best_plan
 from regret_envs.benchmarks.running import planning, runner
 from regret_envs.benchmarks.running import states as saved
-from regret_envs.benchmarks.running.cells import missing
+from regret_envs.benchmarks.running.cells import missing, needed_modules
 from regret_envs.benchmarks.running.results import Row, complete_cells
 from regret_envs.benchmarks.tasks.core import TASKS
 from regret_envs.benchmarks.tasks.task import Task, make_world
@@ -305,3 +306,89 @@ def test_outcomes_are_measured():
     [cell] = plan("hedge", tasks=[task])
     last = {row.metric: row.values[0] for row in runner.measure(cell) if row.round == 20}
     assert 0 < last["revenue"] < 1 and 0 < last["efficiency"] <= 1
+
+
+UNEQUAL = Task(
+    id="unequal",
+    world="games.random_game",
+    settings={"num_actions": [2, 3, 4], "seed": 2},
+    horizon=50,
+    metrics=("payoff", "external_regret", "cce_gap"),
+    loss_scale=2.0,
+    starting_loss_scale=1.0,
+    opponents=("ftl", "hedge[step_size=0.3]"),
+    seat=1,
+    rounds=(7, 50),
+    summary="",
+)
+
+
+def test_an_agent_among_opponents_is_measured_in_its_seat():
+    [cell] = plan("adahedge", tasks=[UNEQUAL], runs=5)
+    assert cell.seats == ("ftl", "adahedge", "hedge[step_size=0.3]") and cell.agent == "adahedge"
+    rows = runner.measure(cell)
+    assert {(r.agent, r.seats, r.seat, r.player) for r in rows} == {("adahedge", cell.seats, 1, None)}
+    agents = [FollowTheLeader(), AdaHedge(), Hedge(step_size=0.3)]
+    whole = simulate(make_world(UNEQUAL), agents, horizon=50, num_runs=5, starting_loss_scale=1.0, rounds=[7])
+    for t in (7, 50):
+        play = whole.at(t)
+        values = {r.metric: r.values for r in rows if r.round == t}
+        assert values["external_regret"] == tuple(play.regret()[1])
+        assert values["payoff"] == tuple(-np.trace(play.play_losses[1], axis1=1, axis2=2) / t)
+        assert values["cce_gap"] == tuple(play.gaps().cce.max)
+
+
+def test_in_self_play_the_worst_seat_counts():
+    task = msgspec.structs.replace(UNEQUAL, opponents=(), seat=0)
+    [cell] = plan("hedge", tasks=[task], runs=3)
+    assert cell.seats == ("hedge",)
+    values = measured(cell)
+    play = simulate(
+        make_world(task), [Hedge() for _ in range(3)], horizon=50, num_runs=3, starting_loss_scale=1.0
+    )
+    payoffs = [-np.trace(m, axis1=1, axis2=2) / 50 for m in play.play_losses]
+    assert values["payoff", 50] == pytest.approx(np.min(payoffs, 0), abs=1e-12)
+    assert values["external_regret", 50] == pytest.approx(play.regret().max(0), abs=1e-10)
+
+
+def test_one_opponent_may_fill_all_other_seats_and_know_the_agent():
+    replace = msgspec.structs.replace
+    task = replace(UNEQUAL, opponents=("fixed-share[num_switches=2]",), seat=2)
+    [cell] = plan("hedge", tasks=[task], runs=1)
+    assert cell.seats == (*["fixed-share[num_switches=2]"] * 2, "hedge")
+    knows = replace(UNEQUAL, opponents=("blum-mansour[copies={agent}]",), seat=0)
+    [cell] = plan("hedge[ step_size = .5 ]", tasks=[knows], runs=1)
+    assert cell.seats == ("hedge[step_size=0.5]", *["blum-mansour[copies=hedge[step_size=0.5]]"] * 2)
+
+
+def test_who_sits_where_is_part_of_the_key():
+    replace = msgspec.structs.replace
+    changes = [{}, {"seat": 0}, {"opponents": ("ftl",)}, {"rounds": ()}, {"opponents": (), "seat": 0}]
+    changes += [{"opponents": ("hedge", "ftl")}]
+    tasks = [replace(UNEQUAL, **change) for change in changes]
+    assert len({cell.identity for cell in plan("adahedge", tasks=tasks, runs=1)}) == len(tasks)
+    [cell] = plan("hedge", tasks=[replace(UNEQUAL, opponents=(f"{__name__}:Spoiled",))], runs=1)
+    assert cell.source is not None and __name__ in needed_modules([cell])
+
+
+def test_an_opponent_that_cannot_play_is_named():
+    task = msgspec.structs.replace(UNEQUAL, opponents=(spoiled("n/a"), "ucb1"), seat=0)
+    for agent, reason in [
+        ("hedge", f"{registry.canonical(spoiled('n/a'))}: plays two actions alone"),
+        ("ucb1", "needs bandit feedback"),
+    ]:
+        [row] = runner.measure(plan(agent, tasks=[task], runs=1)[0])
+        assert row.status == "n/a" and row.message.startswith(reason), row.message
+
+
+def test_a_leader_is_made_knowing_the_agent():
+    task = msgspec.structs.replace(TASKS["strategic_random_3x4_t2000"], horizon=200)
+    [cell] = plan("hedge", tasks=[task], runs=2)
+    assert cell.seats == ("stackelberg-leader[follower=hedge]", "hedge") and cell.agent == "hedge"
+    values = measured(cell)
+    game = make_world(task)
+    plan_, _ = best_plan(game, Hedge(), horizon=200)
+    agents = [StackelbergLeader([plan_]), Hedge()]
+    play = simulate(game, agents, horizon=200, num_runs=2, starting_loss_scale=1.0)
+    assert values["extraction", 200] == pytest.approx(play.extraction(), abs=1e-12)
+    assert values["follower_regret", 200] == pytest.approx(play.regret()[1], abs=1e-10)

@@ -58,6 +58,13 @@ def test_a_suite_file(suite):
     )
 
 
+def test_opponents_and_the_ranked_agents_seat(suite):
+    lines = "horizon = 50\nopponents = ['stackelberg-leader[follower={agent}]']\nseat = 1\nrounds = [10, 50]"
+    task = find_tasks(suite(GOOD.replace("horizon = 50", lines)))[-2]
+    assert task.opponents == ("stackelberg-leader[follower={agent}]",)
+    assert (task.seat, task.rounds) == (1, (10, 50))
+
+
 def test_built_in_names():
     assert [t.id for t in find_tasks("paper, smoke")] == list(
         dict.fromkeys((*SUITES["paper"].tasks, *SUITES["smoke"].tasks))
@@ -102,6 +109,25 @@ def test_what_is_wrong_is_named(suite, old, new, says):
     assert old in GOOD
     with pytest.raises(SuiteError) as error:
         find_tasks(suite(GOOD.replace(old, new, 1)))
+    assert says in str(error.value) and "mine.toml" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("horizon", "lines", "says"),
+    [
+        (50, "opponents = ['hegde']", "task 'chicken_t50': unknown agent 'hegde': did you mean"),
+        (50, "opponents = ['hedge', 'ftl']", "the number of opponents in games.chicken is 1, got 2 specs"),
+        (50, "opponents = ['hedge[']", "'[' at position 5 is never closed"),
+        (50, "opponents = ['ucb1']\nseat = 1", "ucb1 cannot play in seat 0: needs bandit feedback"),
+        (50, "opponents = ['hedge']\nseat = 2", "seat is 2; the number of seats of games.chicken is 2"),
+        (50, "seat = 1", "who sits in the other seats?"),
+        (20, "opponents = ['hedge']", "the number of seats of streams.bernoulli is 1"),
+        (50, "rounds = [5, 51]", "rounds must increase and lie in 1 … 50, got [5, 51]"),
+    ],
+)
+def test_seats_that_cannot_be_taken_are_named(suite, horizon, lines, says):
+    with pytest.raises(SuiteError) as error:
+        find_tasks(suite(GOOD.replace(f"horizon = {horizon}\n", f"horizon = {horizon}\n{lines}\n")))
     assert says in str(error.value) and "mine.toml" in str(error.value)
 
 

@@ -13,8 +13,9 @@ from regret_envs.benchmarks.analysis.leaderboard import leaderboard
 from regret_envs.benchmarks.analysis.nash_averaging import nash_averaging
 from regret_envs.benchmarks.analysis.standings import Tournament, tournament
 from regret_envs.benchmarks.cli.main import main
+from regret_envs.benchmarks.running.cells import missing
 from regret_envs.benchmarks.running.planning import plan_tournament, tournament_task
-from regret_envs.benchmarks.running.results import read
+from regret_envs.benchmarks.running.results import Writer, complete_cells, read
 from regret_envs.benchmarks.running.runner import measure
 
 PURE = "regret_envs.agents.external.baselines:FixedPolicy"
@@ -120,6 +121,26 @@ def test_who_cannot_play_is_left_out_and_the_others_are_ranked():
     task = rows[0].task
     fewer = tournament(missing, task, ["hedge", "ftl", "uniform"])
     assert len(fewer.agents) == 2 and "has not played everyone" in fewer.notes[0]
+
+
+def test_who_does_not_play_such_games_is_not_tried_again():
+    task = tournament_task("weighted_rps", 20)
+    cells = plan_tournament(task, ["hedge", "ucb1"], runs=2, seed=0)
+    rows = [row for cell in cells for row in measure(cell)]
+    statuses = {cell[0].seats: cell[0].status for cell in complete_cells(rows).values()}
+    assert statuses.pop(("hedge", "hedge")) == "ok" and set(statuses.values()) == {"n/a"}
+    assert missing(cells, complete_cells(rows)) == []
+    found = tournament(rows, task.id)
+    assert found.agents == ["hedge"] and "ucb1 is left out: n/a: ucb1: needs bandit" in found.notes[0]
+
+
+def test_a_file_of_an_earlier_version(tmp_path):
+    _, rows = play("chicken", ["hedge", "ftl"], runs=2)
+    old = [msgspec.structs.replace(r, seats=(), opponent=r.seats[1]) for r in rows]
+    with Writer(tmp_path / "old.jsonl") as writer:
+        writer.append(old)
+    assert b"seats" not in (tmp_path / "old.jsonl").read_bytes()
+    assert read(tmp_path / "old.jsonl").rows == rows
 
 
 def test_a_tournament_needs_two_players():

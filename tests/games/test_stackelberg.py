@@ -10,6 +10,7 @@ import pytest
 from regret_envs import games, simulate, streams
 from regret_envs.agents import BlumMansour, FollowTheLeader, Hedge, Uniform, make
 from regret_envs.agents.stackelberg_leader import StackelbergLeader, best_plan
+from regret_envs.games import NormalFormGame
 from regret_envs.games.stackelberg import stackelberg
 
 
@@ -130,3 +131,29 @@ def test_what_a_plan_cannot_be_played_in():
     assert agent.unsupported(3, horizon=None) == "a plan needs the horizon"
     with pytest.raises(ValueError, match="needs the horizon"):
         agent.reset(3, horizon=None, num_runs=1, rng=np.random.default_rng(0))
+
+
+def test_a_leader_may_sit_in_either_seat_and_finds_its_plan():
+    game = games.random_game((3, 2), seed=4)
+    mirrored = NormalFormGame([game.payoffs[1].T, game.payoffs[0].T])
+    first, second = best_plan(game, Hedge(), horizon=60), best_plan(mirrored, Hedge(), horizon=60, leader=1)
+    assert first[0] == second[0] and first[1] == pytest.approx(second[1], abs=1e-12)
+    for world, seat in ((game, 0), (mirrored, 1)):
+        leader = StackelbergLeader(follower=Hedge())
+        leader.describe(world, seat)
+        agents = [leader, Hedge()] if seat == 0 else [Hedge(), leader]
+        play = simulate(world, agents, horizon=60)
+        payoff = -np.trace(play.play_losses[seat][0]) / 60
+        assert payoff == pytest.approx(first[1], abs=1e-12)
+
+
+def test_a_leader_needs_to_know_what_it_plays():
+    leader = StackelbergLeader(follower=Hedge())
+    with pytest.raises(ValueError, match="must be told the game"):
+        leader.reset(2, horizon=5, num_runs=1, rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match="game of two players in arrays"):
+        leader.describe(games.make("jordan"), 0)
+    for wrong in ({}, {"plans": [((1.0, 0),)], "follower": Hedge()}):
+        with pytest.raises(ValueError, match="plans or a follower"):
+            StackelbergLeader(**wrong)
+    assert best_plan(NormalFormGame([np.ones((1, 2)), np.ones((1, 2))]), Hedge(), horizon=4)[1] == 1
