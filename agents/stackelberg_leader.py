@@ -83,37 +83,44 @@ class StackelbergLeader(Agent):
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
-        """Begin the plan; where a follower is given, find the plan first.
+        """Begin the plan.
 
         Raises:
-            ValueError: if it cannot be played here, there are several plans but not one per run, or the game
-                is not known.
+            ValueError: if it cannot be played here, or there are several plans but not one per run.
         """
         reason = self.unsupported(num_actions, horizon=horizon)
         if reason or horizon is None:
             raise ValueError(reason)
-        plans = self.plans
-        if plans is None:
-            if self._game is None:
-                raise ValueError("a leader with a follower must be told the game: call describe(world, seat)")
-            game, seat = self._game
-            follower = copy.deepcopy(self.follower)
-            assert follower is not None
-            plans = [best_plan(game, follower, horizon=horizon, num_shares=self.num_shares, leader=seat)[0]]
-        if len(plans) not in (1, num_runs):
-            raise ValueError(f"there are {len(plans)} plans for {num_runs} runs: give one, or one per run")
+        if self.plans is not None and len(self.plans) not in (1, num_runs):
+            raise ValueError(
+                f"there are {len(self.plans)} plans for {num_runs} runs: give one, or one per run"
+            )
         self._t = 0
-        self._num_runs = num_runs
+        self._horizon, self._num_runs = horizon, num_runs
         self._eye = np.eye(num_actions)
-        # Row t: every plan's action in round t + 1.
-        self._actions = np.stack([_actions(plan, horizon) for plan in plans], axis=1)
+        self._actions: IntArray | None = None
 
     def act(self) -> FloatArray:
-        """The planned action."""
+        """The planned action.
+
+        Raises:
+            ValueError: if the plan is to be found and the game is not known.
+        """
+        if self._actions is None:
+            plans = self.plans or [self._best_plan()]
+            # Row t: every plan's action in round t + 1.
+            self._actions = np.stack([_actions(plan, self._horizon) for plan in plans], axis=1)
         # Past the horizon, or before it in a round that does not count, the nearest action is played.
         actions = self._actions[min(self._t, len(self._actions) - 1)]
         self._t += 1
         return self._eye[np.broadcast_to(actions, self._num_runs)]
+
+    def _best_plan(self) -> Plan:
+        if self._game is None or self.follower is None:
+            raise ValueError("a leader with a follower must be told the game: call describe(world, seat)")
+        game, seat = self._game
+        follower = copy.deepcopy(self.follower)
+        return best_plan(game, follower, horizon=self._horizon, num_shares=self.num_shares, leader=seat)[0]
 
     def observe(self, losses: FloatArray) -> None:
         """Nothing to learn."""

@@ -149,8 +149,9 @@ def test_a_leader_may_sit_in_either_seat_and_finds_its_plan():
 
 def test_a_leader_needs_to_know_what_it_plays():
     leader = StackelbergLeader(follower=Hedge())
+    leader.reset(2, horizon=5, num_runs=1, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="must be told the game"):
-        leader.reset(2, horizon=5, num_runs=1, rng=np.random.default_rng(0))
+        leader.act()
     with pytest.raises(ValueError, match="game of two players in arrays"):
         leader.describe(games.make("jordan"), 0)
     for wrong in ({}, {"plans": [((1.0, 0),)], "follower": Hedge()}):
