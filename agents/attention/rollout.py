@@ -11,8 +11,9 @@ from regret_envs.agents.attention.model import AttentionModel
 from regret_envs.agents.attention.recipe import Recipe
 from regret_envs.agents.attention.swap import SwapAttention
 from regret_envs.arrays import FloatArray
-from regret_envs.feedback import Bandit, Channel, Place
+from regret_envs.feedback import Bandit
 from regret_envs.games import Game
+from regret_envs.play.round import Match, Seat
 from regret_envs.seeding import RunSeeds
 from regret_envs.streams import BiasedGaussian, Gaussian, Stream
 from regret_envs.worlds import World
@@ -81,53 +82,67 @@ def _check(losses: npt.NDArray[np.floating], recipe: Recipe, step: int) -> None:
         raise ValueError(f"stream {recipe.stream} gave losses that are not finite: step {step}, {where}")
 
 
+class _TensorSeat(Seat):
+    """A seat whose policies come from a model, kept as tensors with gradients."""
+
+    def __init__(
+        self, model: AttentionModel, players: range, num_actions: int, seeds: RunSeeds, horizon: int
+    ) -> None:
+        super().__init__(players, num_actions, seeds)
+        self._model = model
+        self._like = next(model.parameters())
+        self._state = model.begin(seeds.num_runs, horizon)
+        self._horizon = horizon
+        self.rounds: list[tuple[Tensor, Tensor]] = []
+
+    @property
+    def occupant(self) -> object:
+        """The model."""
+        return self._model
+
+    def ask(self, t: int) -> FloatArray:
+        """The model's policies."""
+        self._policy = self._model.policy(self._state)
+        self.policies = np.asfortranarray(self._policy.detach().double().cpu().numpy())
+        return self.policies
+
+    def show(self, losses: FloatArray) -> None:
+        """Keep the round as tensors; after the last one nothing is learned any more."""
+        loss = torch.tensor(np.ascontiguousarray(losses)).to(self._like)
+        self.rounds.append((self._policy, loss))
+        if len(self.rounds) < self._horizon:
+            super().show(losses)
+
+    def observe(self, losses: FloatArray) -> None:
+        """Take a step of the model."""
+        self._state = self._model.step(self._state, torch.tensor(np.ascontiguousarray(losses)).to(self._like))
+
+
 def _react(
     model: AttentionModel, recipe: Recipe, world: World, seeds: RunSeeds, horizon: int, step: int
 ) -> tuple[Tensor, Tensor]:
     """Round by round, where losses depend on play or what is shown of them does.
 
-    Gradients flow through what the model made of the losses shown, not through what its play made
-    of the losses: every seat minimizes its regret against losses that it takes as given.
+    Gradients flow through what the model made of the losses shown, not through what its play made of the
+    losses: every seat minimizes its regret against losses that it takes as given.
     """
-    like = next(model.parameters())
     num_seats = world.num_players if isinstance(world, Game) else 1
     episode = world.start(num_agents=num_seats, horizon=horizon, seeds=seeds)
-    states = [model.begin(seeds.num_runs, horizon) for _ in range(num_seats)]
-    channels: list[Channel | None] = [None] * num_seats
-    if recipe.feedback == "bandit":
-        layer = Bandit(implicit_exploration=recipe.implicit_exploration)
-        channels = [layer.start(recipe.num_actions, Place(model, seeds, n, 0)) for n in range(num_seats)]
+    seats = [
+        _TensorSeat(model, range(n, n + 1), d, seeds, horizon) for n, d in enumerate(world.seats(num_seats))
+    ]
+    layers = [Bandit(implicit_exploration=recipe.implicit_exploration)] if recipe.feedback == "bandit" else []
+    match = Match(episode, seats, layers)
     if isinstance(world, Game):
-        for n in range(num_seats):
-            shown = [rng.standard_normal(recipe.num_actions) for rng in seeds.starting_losses(n)]
-            states[n] = model.step(
-                states[n], torch.as_tensor(_STARTING_LOSS_SCALE * np.stack(shown)).to(like)
-            )
-    policies: list[list[Tensor]] = [[] for _ in range(num_seats)]
-    losses: list[list[Tensor]] = [[] for _ in range(num_seats)]
-    for t in range(horizon):
-        played = [model.policy(state) for state in states]
-        for n in range(num_seats):
-            policies[n].append(played[n])
-        for channel, policy in zip(channels, played, strict=True):
-            if channel is not None:
-                channel.play(_array(policy).T)
-        met = episode.step([_array(policy) for policy in played])
-        for n, loss in enumerate(met):
-            if not np.isfinite(loss).all():
-                _check(np.asarray(loss)[:, None], recipe, step)
-            losses[n].append(torch.tensor(np.ascontiguousarray(loss)).to(like))
-            if t + 1 < horizon:
-                seen = losses[n][-1]
-                if (channel := channels[n]) is not None:
-                    seen = torch.as_tensor(channel.show(loss.T)[0].T.copy()).to(like)
-                states[n] = model.step(states[n], seen)
-    return (
-        torch.cat([torch.stack(rounds, 1) for rounds in policies]),
-        torch.cat([torch.stack(rounds, 1) for rounds in losses]),
+        for seat in seats:
+            seat.observe(seat.starting_losses(_STARTING_LOSS_SCALE))
+    for _ in range(horizon):
+        match.play_round()
+        for seat in seats:
+            loss = seat.rounds[-1][1]
+            if not torch.isfinite(loss).all():
+                _check(loss.cpu().numpy()[:, None], recipe, step)
+    policies, losses = (
+        torch.cat([torch.stack([played[i] for played in seat.rounds], 1) for seat in seats]) for i in (0, 1)
     )
-
-
-def _array(policy: Tensor) -> FloatArray:
-    array: FloatArray = policy.detach().double().cpu().numpy()
-    return array
+    return policies, losses

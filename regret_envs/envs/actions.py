@@ -112,6 +112,7 @@ class ActionMap:
                     f"(sum {x[row].sum():.9g}, minimum {x[row].min():.3g}); send a distribution, or choose "
                     "action_mode='normalize', 'softmax' or 'project' and the environment makes one"
                 )
+            return columns.T
         mass = np.maximum(columns, 0.0)
         total = mass.sum(0)
         if not total.all():

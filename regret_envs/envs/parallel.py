@@ -41,8 +41,8 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
     """Agents that play a world for `horizon` rounds, as a PettingZoo `ParallelEnv`.
 
     Observations are documented slice by slice in `regret_envs.envs.observations`, action modes in
-    `regret_envs.envs.actions`, infos in `regret_envs.envs.rounds.Seat.info`. Rewards are negated losses. All
-    agents are truncated together at the horizon, never terminated. `reset(seed=s)` brings the losses of
+    `regret_envs.envs.actions`, infos in `regret_envs.envs.rounds.SeatRecord`. Rewards are negated losses.
+    All agents are truncated together at the horizon, never terminated. `reset(seed=s)` brings the losses of
     `simulate(world, ..., seed=s)`, to the bit; the resets that follow it draw their seeds from s.
 
     Args:

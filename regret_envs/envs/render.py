@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from regret_envs.arrays import FloatArray
-from regret_envs.envs.rounds import Seat
+from regret_envs.envs.rounds import SeatRecord
 from regret_envs.names import lookup
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Renderer:
         self._figure: Figure | None = None
         self._horizon = 0
 
-    def reset(self, seats: Sequence[Seat], horizon: int) -> None:
+    def reset(self, seats: Sequence[SeatRecord], horizon: int) -> None:
         """Forget the episode before."""
         self._horizon = horizon
         # One array a seat, a row a round.
@@ -51,7 +51,7 @@ class Renderer:
         if self.mode == "human":
             self.render()
 
-    def watch(self, seats: Sequence[Seat]) -> None:
+    def watch(self, seats: Sequence[SeatRecord]) -> None:
         """Take in a round."""
         for n, seat in enumerate(seats):
             self._policies[n] = np.vstack([self._policies[n], seat.policies[:1]])

@@ -1,7 +1,7 @@
 """The rounds of an environment, which its PettingZoo and Gymnasium faces share.
 
-The dynamics are the world's own: a round hands the policies to the `Episode` that `simulate` steps
-too, so an environment reset with seed s faces exactly the losses of `simulate(..., seed=s)`.
+They are played by the same `Match` as those of `simulate`, so an environment reset with seed s faces exactly
+the losses of `simulate(..., seed=s)`. Added here are action maps, observations and rewards.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ import numpy.typing as npt
 from regret_envs.arrays import FloatArray, IntArray
 from regret_envs.envs.actions import ActionMap, ActionMode
 from regret_envs.envs.observations import Observer, observation_space
-from regret_envs.feedback import Bandit, Place, unfit
+from regret_envs.feedback import Bandit, Feedback, Pure
 from regret_envs.games import NormalFormGame
-from regret_envs.metrics import off_simplex
 from regret_envs.names import lookup
-from regret_envs.play import AgentLike, PolicyError
+from regret_envs.play.round import AgentLike, AgentSeat, Match, Seat, misfit
 from regret_envs.seeding import RunSeeds
 from regret_envs.worlds import GameEpisode, World
 
@@ -34,7 +33,7 @@ _MAKE_AGENT = "regret_envs.agents.registry:make"
 
 
 @dataclass(frozen=True)
-class Seat:
+class SeatRecord:
     """What one seat did and met in a round; arrays over runs.
 
     Attributes:
@@ -52,7 +51,7 @@ class Seat:
     expected_losses: FloatArray | None = None
 
     def info(self) -> dict[str, npt.NDArray[Any]]:
-        """The round as numbers, runs first: the same keys in every round, 1 or num_actions numbers a run.
+        """The round as numbers, runs first: the same keys in every round, 1 or num_actions numbers per run.
 
         Mixed play: `policy`, `losses`, `expected_loss`. Pure play also: `realized_action` (−1 before
         round 1) and `realized_loss`.
@@ -66,6 +65,17 @@ class Seat:
         if self.actions is not None:
             info |= {"realized_action": self.actions, "realized_loss": -self.rewards}
         return info
+
+
+class PlayerSeat(Seat):
+    """A seat whose policies come from outside: set `policies` before each round."""
+
+    def ask(self, t: int) -> FloatArray:
+        """The policies that were set."""
+        return self.policies
+
+    def observe(self, losses: FloatArray) -> None:
+        """Nothing: the environment observes by itself."""
 
 
 class Rounds:
@@ -121,7 +131,9 @@ class Rounds:
             player: observation_space(self.num_actions[player], _loss_bound(world)) for player in self.players
         }
         self._bandit = feedback == "bandit"
-        self._pure = self._bandit or action_mode == "discrete"
+        self._layers: list[Feedback] = [Bandit()] if self._bandit else []
+        if action_mode == "discrete" and not self._bandit:
+            self._layers = [Pure()]
 
     def labels(self) -> list[str]:
         """What a picture calls the seats: the player, and the class of the opponent that has the seat."""
@@ -136,34 +148,40 @@ class Rounds:
         """
         seeds = RunSeeds(seed, num_runs)
         num_agents = len(self.num_actions)
-        self._episode = self.world.start(num_agents=num_agents, horizon=horizon, seeds=seeds)
+        episode = self.world.start(num_agents=num_agents, horizon=horizon, seeds=seeds)
         self._observers = {
             player: Observer(self.num_actions[player], horizon=horizon, num_runs=num_runs)
             for player in self.players
         }
         for seat, agent in self.opponents.items():
-            d = self.num_actions[seat]
-            reason = agent.unsupported(d, horizon=horizon) if hasattr(agent, "unsupported") else None
-            if reason := reason or unfit(agent, [Bandit()] if self._bandit else []):
+            if reason := misfit(agent, self.num_actions[seat], horizon, self._layers):
                 raise ValueError(f"opponent {agent!r} cannot play at seat {seat}: {reason}")
-            agent.reset(d, horizon=horizon, num_runs=num_runs, rng=seeds.agent(seat))
-        if self._pure:
-            self._channels = [
-                Bandit().start(d, Place(self.opponents.get(seat), seeds, seat, 0))
-                for seat, d in enumerate(self.num_actions)
-            ]
+        self._seats = [
+            AgentSeat(self.opponents[n], range(n, n + 1), d, seeds)
+            if n in self.opponents
+            else PlayerSeat(range(n, n + 1), d, seeds)
+            for n, d in enumerate(self.num_actions)
+        ]
+        self._match = Match(episode, self._seats, self._layers)
+        for seat in self._seats:
+            if isinstance(seat, AgentSeat):
+                seat.reset(self.world, horizon)
         nothing = np.zeros(num_runs)
         self.seats = [
-            Seat(
-                policies=np.full((num_runs, d), 1 / d),
-                losses=np.zeros((num_runs, d)),
+            SeatRecord(
+                policies=seat.policies,
+                losses=seat.losses,
                 rewards=nothing,
-                actions=np.full(num_runs, -1) if self._pure else None,
+                actions=np.full(num_runs, -1) if self._layers else None,
             )
-            for d in self.num_actions
+            for seat in self._seats
         ]
-        self.t = 0
         self.horizon = horizon
+
+    @property
+    def t(self) -> int:
+        """Rounds played."""
+        return self._match.t
 
     def step(self, actions: Sequence[npt.ArrayLike], names: Sequence[str]) -> None:
         """Play a round; `seats` holds it afterwards.
@@ -181,72 +199,40 @@ class Rounds:
             player: self.action_maps[player](action, who=name)
             for player, action, name in zip(self.players, actions, names, strict=True)
         }
-        policies = [
-            self._ask(seat) if seat in self.opponents else mapped[seat] for seat in range(len(self.seats))
-        ]
-        if self._pure:
-            self.seats = self._pure_round(policies)
-        else:
-            losses = self._losses(policies)
-            self.seats = [
-                Seat(policy, loss, -(loss * policy).sum(1))
-                for policy, loss in zip(policies, losses, strict=True)
-            ]
-        self._show_opponents()
+        for player, policies in mapped.items():
+            self._seats[player].policies = policies
+        match, t = self._match, self._match.t
+        match.play_round()
+        for seat in self._seats:
+            seat.check(seat.policies.T[None], seat.losses.T[None], t)
+        self.seats = self._records()
         for player, observer in self._observers.items():
-            own = self.seats[player]
-            drawn = np.eye(self.num_actions[player])[own.actions] if self._bandit else None
-            observer.update(own.policies, own.losses, drawn)
-        self.t += 1
+            own = self._seats[player]
+            observer.update(own.policies, own.losses, own.actions if self._bandit else None)
 
     def observations(self, player: int) -> npt.NDArray[np.float32]:
         """The player's observations, a new array (num_runs, 1 + 3 · num_actions)."""
         return self._observers[player].observations()
 
-    def _pure_round(self, policies: Sequence[FloatArray]) -> list[Seat]:
-        pairs = zip(self._channels, policies, strict=True)
-        played = [channel.play(policy.T).T for channel, policy in pairs]
-        answered = played if self._episode.answers_actions else policies
-        losses = self._losses(answered)
+    def _records(self) -> list[SeatRecord]:
+        """The round as every seat met it; rewards are those of what was played."""
+        if not self._layers:
+            return [SeatRecord(s.policies, s.losses, -(s.losses * s.policies).sum(1)) for s in self._seats]
         # A game keeps no state, so it can be asked again; a stream's losses are what they are.
-        again = isinstance(self._episode, GameEpisode)
-        expected = self._episode.step(policies) if again else losses
+        episode = self._match.episode
+        expected = [seat.losses for seat in self._seats]
+        if isinstance(episode, GameEpisode):
+            expected = list(episode.step([seat.policies for seat in self._seats]))
         return [
-            Seat(pi, loss, -(loss * play).sum(1), play.argmax(1), (mean * pi).sum(1))
-            for pi, loss, play, mean in zip(policies, losses, played, expected, strict=True)
-        ]
-
-    def _losses(self, played: Sequence[FloatArray]) -> list[FloatArray]:
-        """What the world answers, copied since it may overwrite it."""
-        losses = [loss.copy("K") for loss in self._episode.step(played)]
-        for seat, loss in enumerate(losses):
-            if not np.isfinite(loss.sum()):
-                raise FloatingPointError(
-                    f"the world's losses for player {seat} are not finite in round {self.t + 1}: {loss}"
-                )
-        return losses
-
-    def _show_opponents(self) -> None:
-        for seat, record in enumerate(self.seats):
-            shown = [record.losses]
-            if self._pure:
-                # At every seat, since a channel keeps what it drew until it is asked.
-                estimates = self._channels[seat].show(record.losses.T)
-                shown = [estimate.T for estimate in estimates] if self._bandit else shown
-            if seat in self.opponents:
-                for losses in shown:
-                    self.opponents[seat].observe(losses)
-
-    def _ask(self, seat: int) -> FloatArray:
-        agent = self.opponents[seat]
-        policies = np.array(agent.act(), dtype=np.float64)
-        shape = self.seats[seat].policies.shape
-        if policies.shape != shape or off_simplex(policies).any():
-            raise PolicyError(
-                f"opponent {agent!r} (seat {seat}) played {policies} in round {self.t + 1}: its policies "
-                f"must be distributions of shape (num_runs, num_actions) = {shape}"
+            SeatRecord(
+                s.policies,
+                s.losses,
+                -(s.losses * s.actions).sum(1),
+                s.actions.argmax(1),
+                (mean * s.policies).sum(1),
             )
-        return policies
+            for s, mean in zip(self._seats, expected, strict=True)
+        ]
 
 
 def _agent(opponent: Opponent) -> AgentLike:

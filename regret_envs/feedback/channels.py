@@ -42,10 +42,12 @@ class Feedback(ABC):
 
     Attributes:
         draws_actions: whether an action is drawn from the policy, so that play is realized.
+        hides_losses: whether only the drawn action's loss is shown.
         delays: whether losses arrive later than in their round.
     """
 
     draws_actions = False
+    hides_losses = False
     delays = False
 
     @abstractmethod
@@ -85,10 +87,10 @@ Takes = Literal["any", "full", "bandit"]
 def unfit(agent: object, layers: Sequence[Feedback]) -> str | None:
     """Why an agent cannot play behind `layers`, or None if it can; its attribute `takes` says so."""
     takes: Takes = getattr(agent, "takes", "any")
-    draws = any(layer.draws_actions for layer in layers)
-    if takes == "bandit" and not draws:
+    hides = any(layer.hides_losses for layer in layers)
+    if takes == "bandit" and not hides:
         return "needs bandit feedback, and is shown the losses of all actions here"
-    if takes == "full" and draws:
+    if takes == "full" and hides:
         return (
             "needs the losses of all actions, and is shown only that of the drawn one here (bandit feedback)"
         )

@@ -75,6 +75,7 @@ class Bandit(Feedback):
     loss_offset: float = 0.0
 
     draws_actions = True
+    hides_losses = True
 
     def __post_init__(self) -> None:
         if self.implicit_exploration is not None:
@@ -87,24 +88,56 @@ class Bandit(Feedback):
         return _BanditChannel(self, place)
 
 
-class _BanditChannel(Channel):
-    def __init__(self, layer: Bandit, place: Place) -> None:
-        self._layer = layer
-        self._agent = place.agent
+@dataclass(frozen=True)
+class Pure(Feedback):
+    """An action drawn from the policy is played; the losses of all actions are shown.
+
+    In a game they are those against the others' drawn actions. Run for run the draws are those of `Bandit`.
+    """
+
+    draws_actions = True
+
+    def start(self, num_actions: int, place: Place) -> Channel:
+        """Begin an episode; every run draws its actions from a generator of its own."""
+        return _PureChannel(place)
+
+
+class _PureChannel(Channel):
+    def __init__(self, place: Place) -> None:
         rngs = place.runs()
         self._uniforms = _Draws(rngs, _uniforms)
         self._runs = np.arange(len(rngs))
+
+    def _draw(self, policies: FloatArray) -> IntArray:
+        cumulative = policies.cumsum(0)
+        # Against rounding: the last partial sum is what the uniform number is scaled to.
+        drawn: IntArray = (self._uniforms.next() * cumulative[-1] >= cumulative).sum(0)
+        return drawn
+
+    def _unit_vectors(self, drawn: IntArray, policies: FloatArray) -> FloatArray:
+        actions = np.zeros_like(policies)
+        actions[drawn, self._runs] = 1.0
+        return actions
+
+    def play(self, policies: FloatArray) -> FloatArray:
+        return self._unit_vectors(self._draw(policies), policies)
+
+    def show(self, losses: FloatArray) -> Sequence[FloatArray]:
+        return [losses]
+
+
+class _BanditChannel(_PureChannel):
+    def __init__(self, layer: Bandit, place: Place) -> None:
+        super().__init__(place)
+        self._layer = layer
+        self._agent = place.agent
         # Drawn actions and their probabilities, of rounds whose losses have not come yet.
         self._drawn: deque[tuple[IntArray, FloatArray]] = deque()
 
     def play(self, policies: FloatArray) -> FloatArray:
-        cumulative = policies.cumsum(0)
-        # Against rounding: the last partial sum is what the uniform number is scaled to.
-        drawn = (self._uniforms.next() * cumulative[-1] >= cumulative).sum(0)
+        drawn = self._draw(policies)
         self._drawn.append((drawn, policies[drawn, self._runs]))
-        actions = np.zeros_like(policies)
-        actions[drawn, self._runs] = 1.0
-        return actions
+        return self._unit_vectors(drawn, policies)
 
     def show(self, losses: FloatArray) -> Sequence[FloatArray]:
         drawn, probability = self._drawn.popleft()
@@ -280,6 +313,7 @@ class _CorruptedChannel(Channel):
 
 FEEDBACK: dict[str, type[Feedback]] = {
     "bandit": Bandit,
+    "pure": Pure,
     "delayed": Delayed,
     "phased": Phased,
     "noisy": Noisy,

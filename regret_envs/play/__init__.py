@@ -1,7 +1,7 @@
 """Play: agents at their seats, rounds of many runs at once, and what came of them."""
 
 from regret_envs.play.result import Play
-from regret_envs.play.seat import AgentLike, PolicyError
+from regret_envs.play.round import AgentLike, PolicyError
 from regret_envs.play.simulation import Simulation, simulate
 
 __all__ = ["AgentLike", "Play", "PolicyError", "Simulation", "simulate"]

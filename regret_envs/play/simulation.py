@@ -15,9 +15,8 @@ from regret_envs.feedback import Feedback, as_layers, unfit
 from regret_envs.games.structured import stack
 from regret_envs.names import lookup
 from regret_envs.play.result import Play
-from regret_envs.play.seat import AgentLike as AgentLike
-from regret_envs.play.seat import PolicyError as PolicyError
-from regret_envs.play.seat import Seat
+from regret_envs.play.round import AgentLike, Match, PolicyError
+from regret_envs.play.seat import SummedSeat
 from regret_envs.seeding import RunSeeds
 from regret_envs.validation import at_least, non_negative
 from regret_envs.worlds import Episode, Game, GameEpisode, World
@@ -177,15 +176,24 @@ class Simulation:
         # With many actions the matrix of sums is large, and longer blocks go through it less often.
         least = 8 if max(num_actions) < 100 else 32
         self._block_rounds = min(max(_BLOCK_CELLS // (max(num_actions) * rows), least), 256)
+        draws_actions = any(layer.draws_actions for layer in layers)
         self._seats = [
-            Seat(agent, players, num_actions[players[0]], self._block_rounds, layers, seeds)
+            SummedSeat(
+                agent,
+                players,
+                num_actions[players[0]],
+                seeds,
+                block_rounds=self._block_rounds,
+                draws_actions=draws_actions,
+            )
             for agent, players in seated
         ]
+        self._match = Match(self._table, self._seats, layers)
         for seat in self._seats:
-            seat.reset(horizon if horizon_known else None)
+            seat.reset(world, horizon if horizon_known else None)
             if starting_loss_scale:
                 seat.show_starting_losses(starting_loss_scale)
-        shapes = [(horizon, *seat.policies.shape[1:]) for seat in self._seats]
+        shapes = [(horizon, *seat.policy_block.shape[1:]) for seat in self._seats]
         self._history = {name: [np.empty(shape) for shape in shapes] for name in recorded}
         self._outcomes = dict.fromkeys(
             world.outcome_names if outcomes and isinstance(world, Game) else (), np.zeros(num_runs)
@@ -208,16 +216,36 @@ class Simulation:
             raise ValueError(f"stop must lie in t … horizon = {self.t} … {self.horizon}, got {stop}")
         while self.t < stop:
             count = min(self._block_rounds, stop - self.t)
-            _play_block(self._table, self._seats, self.t, count)
+            self._play_block(count)
             for n, seat in enumerate(self._seats):
                 seat.add(count)
                 for name, arrays in self._history.items():
-                    arrays[n][self.t : self.t + count] = getattr(seat, name)[:count]
+                    block = seat.policy_block if name == "policies" else seat.loss_block
+                    arrays[n][self.t : self.t + count] = block[:count]
             if self._outcomes:
                 self._add_outcomes(count)
             self.t += count
             if progress is not None:
                 progress(self.t)
+
+    def _play_block(self, count: int) -> None:
+        """Play rounds and check the policies, a block at a time since that is cheaper."""
+        match, t = self._match, self.t
+        for seat in self._seats:
+            seat.begin_block()
+        try:
+            for _ in range(count):
+                match.play_round()
+        except PolicyError:
+            raise
+        except Exception as error:
+            # The cause may be an earlier policy of this block that is not checked yet.
+            for seat in self._seats:
+                seat.check_block(t, match.t - t)
+            match.explain(error)
+            raise
+        for seat in self._seats:
+            seat.check_block(t, count)
 
     def play(self, earlier: dict[int, Play] | None = None) -> Play:
         """The play so far.
@@ -290,9 +318,9 @@ class Simulation:
         assert isinstance(self._world, Game)
         for k in range(count):
             if isinstance(self._table, _OneForAll):
-                policies = self._table.by_player(self._seats[0].policies[k])
+                policies = self._table.by_player(self._seats[0].policy_block[k])
             else:
-                policies = stack([seat.policies[k].T for seat in self._seats])
+                policies = stack([seat.policy_block[k].T for seat in self._seats])
             for name, value in self._world.outcomes(policies).items():
                 self._outcomes[name] = self._outcomes[name] + value
 
@@ -316,30 +344,3 @@ class _OneForAll(Episode):
         """The losses of all the agent's rows."""
         losses = self._episode.step_stacked(self.by_player(policies[0].T))
         return [losses.reshape(len(losses), -1).T]
-
-
-def _play_block(episode: Episode, seats: Sequence[Seat], t: int, count: int) -> None:
-    """Play rounds t + 1 … t + count and check the policies, a block at a time since that is cheaper."""
-    k = 0
-    draws = any(seat.draws_actions for seat in seats)
-    try:
-        for k in range(count):
-            played = [seat.act(k, t) for seat in seats]
-            if draws:
-                actions = [seat.play(k) for seat in seats]
-                played = actions if episode.answers_actions else played
-            for seat, loss in zip(seats, episode.step(played), strict=True):
-                seat.observe(k, loss)
-    except PolicyError:
-        raise
-    except Exception as error:
-        # The cause may be an earlier policy of this block that is not checked yet.
-        for seat in seats:
-            seat.check(t, k)
-        players = ", ".join(repr(seat.agent) for seat in seats)
-        error.add_note(f"raised in round {t + k + 1} of play by {players}")
-        if "read-only" in str(error):
-            error.add_note("the losses that an agent is shown are read-only: change a copy of them")
-        raise
-    for seat in seats:
-        seat.check(t, count)

@@ -1,0 +1,270 @@
+"""The protocol of play, written once: ask every seat, draw actions, step the world, show what arrives.
+
+`simulate` adds sums over blocks of rounds, the environments add action maps and observations, and training
+adds tensors. All of them play through `Match`. Arrays are (num_runs, num_actions), runs contiguous.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from regret_envs.arrays import FloatArray
+from regret_envs.feedback.channels import Channels, Feedback, unfit
+from regret_envs.seeding import RunSeeds
+from regret_envs.simplex import all_on_simplex, off_simplex
+from regret_envs.worlds import Episode, World
+
+
+@runtime_checkable
+class AgentLike(Protocol):
+    """What a seat asks of an agent; see `regret_envs.agents.Agent`.
+
+    An agent may also have `describe(world, seat)` and `watch(policies)`, which `AgentSeat` calls.
+    """
+
+    def reset(
+        self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
+    ) -> None:
+        """Begin `num_runs` runs."""
+
+    def act(self) -> FloatArray:
+        """Policies, shape (num_runs, num_actions)."""
+        ...
+
+    def observe(self, losses: FloatArray) -> None:
+        """Losses, shape (num_runs, num_actions)."""
+
+
+class PolicyError(ValueError):
+    """An agent's policies are of the wrong shape, not real numbers, or off the simplex."""
+
+
+class Seat(ABC):
+    """A seat in a match: where its policies come from, and where its losses go.
+
+    One seat may stand for several players with equally many actions; its row n · num_runs + r is then run r
+    of the n-th of them.
+
+    Args:
+        players: the numbers of the players.
+        num_actions: d.
+        seeds: the runs.
+
+    Attributes:
+        policies, actions, losses: of the last round, (num_rows, num_actions): policies, drawn actions as unit
+            vectors (where actions are drawn), and the world's losses.
+        channels: the layers of feedback in front of the seat, or None.
+    """
+
+    def __init__(self, players: range, num_actions: int, seeds: RunSeeds) -> None:
+        self.players = players
+        self.num_actions = num_actions
+        self.seeds = seeds
+        self.shape = (len(players) * seeds.num_runs, num_actions)
+        self.channels: Channels | None = None
+        self.policies: FloatArray = np.full(self.shape, 1 / num_actions)
+        self.actions = self.policies
+        self.losses: FloatArray = np.zeros(self.shape)
+
+    @property
+    def occupant(self) -> object:
+        """Who sits here, for the layers of feedback: an agent, or None if play comes from outside."""
+        return None
+
+    @abstractmethod
+    def ask(self, t: int) -> FloatArray:
+        """The policies of round t + 1, kept as `policies`."""
+
+    def draw(self) -> FloatArray:
+        """What is played where the policies are `policies`, kept as `actions`."""
+        assert self.channels is not None
+        self.actions = self.channels.play(self.policies.T).T
+        return self.actions
+
+    def show(self, losses: FloatArray) -> None:
+        """Keep a copy of the world's losses, and pass on what arrives through the layers of feedback."""
+        self.losses = losses.copy("K")
+        self.pass_on(losses)
+
+    def pass_on(self, losses: FloatArray) -> None:
+        """Send losses through the layers of feedback."""
+        if self.channels is None:
+            self.observe(losses)
+        else:
+            for shown in self.channels.show(losses.T):
+                self.observe(shown.T)
+
+    @abstractmethod
+    def observe(self, losses: FloatArray) -> None:
+        """Take in losses of the earliest round that has not been shown yet."""
+
+    def check(self, policies: FloatArray, losses: FloatArray, t: int) -> None:
+        """Check the world's losses in a block of rounds.
+
+        Args:
+            policies: shape (rounds, num_actions, num_rows).
+            losses: the same shape.
+            t: rounds played before the block.
+
+        Raises:
+            FloatingPointError: for the first losses that are not finite; names the player, round and run.
+        """
+        # One sum is cheaper than a test of every entry, and not finite if an entry is not.
+        if not np.isfinite(losses.sum()):
+            for k, row in np.argwhere(np.logical_not(np.isfinite(losses).all(1))):
+                player, run = divmod(int(row), self.seeds.num_runs)
+                raise FloatingPointError(
+                    f"the world's losses for player {self.players[player]} are not finite in round "
+                    f"{t + k + 1}, row {run}: {losses[k, :, row]}"
+                )
+
+    def starting_losses(self, scale: float) -> FloatArray:
+        """Losses N(0, scale² I) of a round 0, (num_rows, num_actions)."""
+        rngs = [rng for player in self.players for rng in self.seeds.starting_losses(player)]
+        return np.stack([scale * rng.standard_normal(self.num_actions) for rng in rngs], axis=1).T
+
+
+class AgentSeat(Seat):
+    """A seat taken by an agent. Policies are copied, and checked by `check`."""
+
+    def __init__(self, agent: AgentLike, players: range, num_actions: int, seeds: RunSeeds) -> None:
+        super().__init__(players, num_actions, seeds)
+        self.agent = agent
+
+    @property
+    def occupant(self) -> object:
+        """The agent."""
+        return self.agent
+
+    def reset(self, world: World, horizon: int | None) -> None:
+        """Begin the agent's runs; `describe` tells it the world, if it has one seat of its own."""
+        num_rows, num_actions = self.shape
+        rng = self.seeds.agent(self.players[0])
+        self.agent.reset(num_actions, horizon=horizon, num_runs=num_rows, rng=rng)
+        describe = getattr(self.agent, "describe", None)
+        if describe is not None and len(self.players) == 1:
+            describe(world, self.players[0])
+        self._find_watch()
+
+    def _find_watch(self) -> None:
+        self._watch = getattr(self.agent, "watch", None) if len(self.players) == 1 else None
+
+    def show_starting_losses(self, scale: float) -> None:
+        """Round 0: the agent acts to no effect and is shown random losses."""
+        self.agent.act()
+        self.agent.observe(self.starting_losses(scale))
+
+    def ask(self, t: int) -> FloatArray:
+        """The agent's policies.
+
+        Raises:
+            PolicyError: if they are not an array of real numbers of the right shape.
+        """
+        self.policies = np.array(self._returned(t), dtype=np.float64, order="F")
+        return self.policies
+
+    def _returned(self, t: int) -> FloatArray:
+        returned = self.agent.act()
+        try:
+            policies = np.asarray(returned)
+        except ValueError as error:
+            raise PolicyError(f"{self.name()} returned no array in round {t + 1}: {error}") from error
+        # NumPy would read text as numbers and drop imaginary parts.
+        if policies.shape != self.shape or policies.dtype.kind not in "fiub":
+            raise PolicyError(
+                f"{self.name()} returned policies of shape {policies.shape} in round {t + 1}, of type "
+                f"{policies.dtype}: (num_runs, num_actions) is {self.shape}, and policies are real numbers"
+            )
+        return policies
+
+    def observe(self, losses: FloatArray) -> None:
+        """Show the agent losses."""
+        self.agent.observe(losses)
+
+    def watch(self, played: Sequence[FloatArray]) -> None:
+        """Show the agent what all seats played in the round, if it watches."""
+        if self._watch is not None:
+            self._watch(played)
+
+    def check(self, policies: FloatArray, losses: FloatArray, t: int) -> None:
+        """Check a block of rounds, the policies too.
+
+        Raises:
+            PolicyError: for the first policy that is off the simplex.
+            FloatingPointError: for the first losses of the world that are not finite.
+        """
+        if not all_on_simplex(policies, axis=1):
+            k, row = np.argwhere(off_simplex(policies, axis=1))[0]
+            policy = policies[k, :, row]
+            player, run = divmod(int(row), self.seeds.num_runs)
+            raise PolicyError(
+                f"{self.name(player)} played off the simplex in round {t + k + 1}, row {run}: "
+                f"{np.array2string(policy, threshold=8)} (sum {policy.sum():.9g}, minimum {policy.min():.3g}"
+                "); rows must be finite, not negative and sum to 1 within 1e-6"
+            )
+        super().check(policies, losses, t)
+
+    def name(self, player: int = 0) -> str:
+        """The agent and its player, for errors."""
+        return f"{self.agent!r} (player {self.players[player]})"
+
+
+class Match:
+    """Rounds of many runs at once between the seats of a world. Picklable.
+
+    Args:
+        episode: of the world.
+        seats: in the order of the players.
+        layers: the layers of feedback in front of every seat.
+
+    Attributes:
+        t: rounds played.
+        draws_actions: whether actions are drawn from the policies.
+    """
+
+    def __init__(self, episode: Episode, seats: Sequence[Seat], layers: Sequence[Feedback]) -> None:
+        self.episode = episode
+        self.seats = seats
+        self._agent_seats = [seat for seat in seats if isinstance(seat, AgentSeat)]
+        self.draws_actions = any(layer.draws_actions for layer in layers)
+        self.t = 0
+        for seat in seats if layers else ():
+            player = seat.players[0]
+            seat.channels = Channels(
+                layers, seat.num_actions, agent=seat.occupant, seeds=seat.seeds, player=player
+            )
+
+    def play_round(self) -> None:
+        """Play one round; the seats hold what came of it.
+
+        Raises:
+            PolicyError: if an agent's policies are not an array of the right shape.
+        """
+        seats = self.seats
+        played = answered = [seat.ask(self.t) for seat in seats]
+        if self.draws_actions:
+            played = [seat.draw() for seat in seats]
+            if self.episode.answers_actions:
+                answered = played
+        for seat, losses in zip(seats, self.episode.step(answered), strict=True):
+            seat.show(losses)
+        for agent_seat in self._agent_seats:
+            agent_seat.watch(played)
+        self.t += 1
+
+    def explain(self, error: Exception) -> None:
+        """Add to an error in which round of whose play it was raised."""
+        players = ", ".join(repr(seat.occupant) for seat in self.seats if seat.occupant is not None)
+        error.add_note(f"raised in round {self.t + 1} of play by {players}")
+        if "read-only" in str(error):
+            error.add_note("the losses that an agent is shown are read-only: change a copy of them")
+
+
+def misfit(agent: Any, num_actions: int, horizon: int | None, layers: Sequence[Feedback]) -> str | None:
+    """Why `agent` cannot play such a seat, or None if it can."""
+    unsupported = getattr(agent, "unsupported", None)
+    return unfit(agent, layers) or (unsupported(num_actions, horizon=horizon) if unsupported else None)
