@@ -153,9 +153,9 @@ class Rounds:
             player: Observer(self.num_actions[player], horizon=horizon, num_runs=num_runs)
             for player in self.players
         }
-        for seat, agent in self.opponents.items():
-            if reason := misfit(agent, self.num_actions[seat], horizon, self._layers):
-                raise ValueError(f"opponent {agent!r} cannot play at seat {seat}: {reason}")
+        for n, agent in self.opponents.items():
+            if reason := misfit(agent, self.num_actions[n], horizon, self._layers):
+                raise ValueError(f"opponent {agent!r} cannot play at seat {n}: {reason}")
         self._seats = [
             AgentSeat(self.opponents[n], range(n, n + 1), d, seeds)
             if n in self.opponents
