@@ -42,13 +42,11 @@ class Episode(ABC):
 
 
 class World(ABC):
-    """A description of losses: a stream that one or more agents face, or a game between them.
+    """A description of losses: a stream that one or more agents face, or a game between them."""
 
-    Attributes:
-        takes_feedback: whether layers of `regret_envs.feedback` may lie between it and the agents.
-    """
-
-    takes_feedback = True
+    def default_seats(self) -> int:
+        """How many agents play if nobody says otherwise: 1, or all players of a game."""
+        return 1
 
     @abstractmethod
     def seats(self, num_agents: int) -> tuple[int, ...]:
@@ -105,6 +103,10 @@ class Game(World):
     def num_players(self) -> int:
         """The number of players."""
         return len(self.num_actions)
+
+    def default_seats(self) -> int:
+        """The number of players."""
+        return self.num_players
 
     def seats(self, num_agents: int) -> tuple[int, ...]:
         """The number of actions of each player.

@@ -16,7 +16,6 @@ from regret_envs.agents.attention.model import AttentionModel
 from regret_envs.agents.attention.objectives import TRANSFORMS
 from regret_envs.agents.attention.swap import SwapAttention
 from regret_envs.agents.attention.transformer import Transformer
-from regret_envs.games import Game
 from regret_envs.names import lookup, near_matches
 from regret_envs.validation import at_least
 from regret_envs.worlds import World
@@ -209,7 +208,7 @@ def make_world(recipe: Recipe) -> World:
             world = maker(**settings)
         except TypeError as error:
             raise ValueError(f"stream {recipe.stream}: {error}") from error
-    seats = world.seats(world.num_players if isinstance(world, Game) else 1)
+    seats = world.seats(world.default_seats())
     if set(seats) != {d}:
         raise ValueError(f"stream {recipe.stream} has {max(seats)} actions, the model {d}")
     return world

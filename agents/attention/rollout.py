@@ -126,7 +126,7 @@ def _react(
     Gradients flow through what the model made of the losses shown, not through what its play made of the
     losses: every seat minimizes its regret against losses that it takes as given.
     """
-    num_seats = world.num_players if isinstance(world, Game) else 1
+    num_seats = world.default_seats()
     episode = world.start(num_agents=num_seats, horizon=horizon, seeds=seeds)
     seats = [
         _TensorSeat(model, range(n, n + 1), d, seeds, horizon) for n, d in enumerate(world.seats(num_seats))

@@ -13,7 +13,6 @@ from regret_envs.envs.actions import ActionMode
 from regret_envs.envs.parallel import DEFAULT_HORIZON, EpisodeError
 from regret_envs.envs.render import RENDER_MODES, Renderer
 from regret_envs.envs.rounds import FeedbackMode, Opponent, Rounds
-from regret_envs.games import Game
 from regret_envs.validation import at_least
 from regret_envs.worlds import World
 
@@ -147,7 +146,7 @@ def single_player_rounds(
     Raises:
         ValueError: if there is no such seat, or not as many opponents as other seats.
     """
-    num_seats = world.num_players if isinstance(world, Game) else 1
+    num_seats = world.default_seats()
     if not 0 <= at_least("player", player, 0) < num_seats:
         raise ValueError(f"player must be a seat of the game, 0 … {num_seats - 1}, got {player}")
     others = [seat for seat in range(num_seats) if seat != player]

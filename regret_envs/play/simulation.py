@@ -21,7 +21,7 @@ from regret_envs.seeding import RunSeeds
 from regret_envs.validation import at_least, non_negative
 from regret_envs.worlds import Episode, Game, GameEpisode, World
 
-Recorded = Literal["policies", "losses"]
+Trace = Literal["policies", "losses"]
 
 
 def simulate(
@@ -35,7 +35,7 @@ def simulate(
     starting_loss_scale: float = 0.0,
     feedback: Feedback | Sequence[Feedback] = (),
     rounds: Iterable[int] = (),
-    record: Recorded | Sequence[Recorded] = (),
+    record: Trace | Sequence[Trace] = (),
     outcomes: bool = False,
     horizon_known: bool = True,
     progress: Callable[[int], None] | None = None,
@@ -129,7 +129,7 @@ class Simulation:
         first_run: int = 0,
         starting_loss_scale: float = 0.0,
         feedback: Feedback | Sequence[Feedback] = (),
-        record: Recorded | Sequence[Recorded] = (),
+        record: Trace | Sequence[Trace] = (),
         outcomes: bool = False,
         horizon_known: bool = True,
     ) -> None:
@@ -142,14 +142,12 @@ class Simulation:
         for name in recorded:
             lookup("record", name, {"policies": 0, "losses": 0})
         layers = as_layers(feedback)
-        if layers and not world.takes_feedback:
-            raise ValueError(f"{world!r} takes no layer of feedback (full information only), got {layers}")
 
         seeds = RunSeeds(seed, num_runs, first_run)
         if isinstance(agents, Sequence) and not isinstance(agents, str):
             seated = [(agent, range(n, n + 1)) for n, agent in enumerate(agents)]
         else:
-            seated = [(agents, range(world.num_players if isinstance(world, Game) else 1))]
+            seated = [(agents, range(world.default_seats()))]
         for agent, players in seated:
             # A class has the methods too.
             if isinstance(agent, type) or not isinstance(agent, AgentLike):

@@ -289,15 +289,6 @@ def test_layers_that_exclude_each_other(layers, what):
         simulate(streams.Gaussian(2), Hedge(), horizon=5, feedback=layers)
 
 
-def test_a_world_may_take_no_layer():
-    class Open(streams.Gaussian):
-        takes_feedback = False
-
-    simulate(Open(2), Hedge(), horizon=5)
-    with pytest.raises(ValueError, match=r"Open\(.*takes no layer of feedback.*Delayed\(delay=2"):
-        simulate(Open(2), Hedge(), horizon=5, feedback=Delayed(2))
-
-
 def test_an_agent_that_needs_what_is_not_given_is_named():
     class Full(Recorder):
         takes = "full"
