@@ -8,7 +8,7 @@ from typing import Any
 from regret_envs import games
 from regret_envs.agents import registry
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS, Cell, digest
-from regret_envs.benchmarks.tasks.task import Task, make_world, num_seats, seat_specs
+from regret_envs.benchmarks.tasks.task import Task, make_world, seat_specs
 from regret_envs.worlds import World
 
 
@@ -31,7 +31,7 @@ def plan(suite: str, tasks: Iterable[Task], agents: Iterable[str], *, runs: int,
     cells = []
     for task in tasks:
         world = make_world(task)
-        tables = [seat_specs(task, agent, num_seats(world)) for agent in ranked]
+        tables = [seat_specs(task, agent, world.default_seats()) for agent in ranked]
         seat = task.seat if task.opponents else None
         cells += _blocks(suite, task, world, tables, seat, sources, runs=runs, seed=seed)
     return sorted(cells, key=lambda cell: -cell.cost)
@@ -106,7 +106,7 @@ def _blocks(
             seed=task_seed,
             block=first // BLOCK_RUNS,
             num_runs=min(BLOCK_RUNS, total - first),
-            num_actions=max(world.seats(num_seats(world))),
+            num_actions=max(world.seats(world.default_seats())),
         )
         for seats in tables
         for first in range(0, total, BLOCK_RUNS)

@@ -21,12 +21,11 @@ from regret_envs.benchmarks.tasks.task import (
     RECORDED_METRICS,
     make_feedback,
     make_world,
-    num_seats,
     of_seat,
 )
 from regret_envs.feedback import Feedback, unfit
 from regret_envs.play import Play, Simulation
-from regret_envs.play.simulation import Recorded
+from regret_envs.play.simulation import Trace
 from regret_envs.worlds import World
 
 MANY_SEATS = 8
@@ -50,7 +49,7 @@ def measure(
     try:
         world = make_world(cell.task)
         layers = make_feedback(cell.task)
-        num_actions = world.seats(num_seats(world))
+        num_actions = world.seats(world.default_seats())
         agents = _seated(cell, num_actions, alike=not layers, make=make or registry.make)
         for seat, (agent, d) in enumerate(zip(agents, num_actions, strict=False)):
             reason = unfit(agent, layers) or agent.unsupported(d, horizon=cell.task.horizon)
@@ -108,7 +107,7 @@ def _play(
 ) -> Measured:
     """Every metric at every round of the task, metric by metric."""
     task = cell.task
-    record: tuple[Recorded, ...] = ("policies", "losses")
+    record: tuple[Trace, ...] = ("policies", "losses")
     if RECORDED_METRICS.isdisjoint(task.metrics):
         record = ()
     # What overflows or is not a number is caught, and named, by the checks of what comes out.

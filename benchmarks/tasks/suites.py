@@ -31,7 +31,6 @@ from regret_envs.benchmarks.tasks.task import (
     Task,
     make_feedback,
     make_world,
-    num_seats,
     seat_specs,
 )
 from regret_envs.feedback import Feedback, unfit
@@ -126,7 +125,7 @@ def _check_seats(task: Task, world: World, layers: Sequence[Feedback]) -> None:
         raise ValueError(f"rounds must increase and lie in 1 … {task.horizon}, got {list(task.rounds)}")
     if task.seat and not task.opponents:
         raise ValueError(f"seat is {task.seat} and there are no opponents: who sits in the other seats?")
-    total = num_seats(world)
+    total = world.default_seats()
     for seat, spec in enumerate(seat_specs(task, "uniform", total)):
         if task.opponents and seat != task.seat:
             agent = registry.make(spec)

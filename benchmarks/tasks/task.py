@@ -17,7 +17,6 @@ from regret_envs import Play, feedback, games, streams
 from regret_envs.agents import registry
 from regret_envs.arrays import FloatArray
 from regret_envs.feedback import Feedback
-from regret_envs.games import Game
 from regret_envs.names import lookup
 from regret_envs.worlds import World
 
@@ -143,11 +142,6 @@ def make_world(task: Task) -> World:
     kind, _, name = task.world.partition(".")
     make = lookup("kind of world", kind, {"streams": streams.make, "games": games.make})
     return make(name, **task.settings)
-
-
-def num_seats(world: World) -> int:
-    """How many agents a task's world seats: a game's players, and one for a stream."""
-    return world.num_players if isinstance(world, Game) else 1
 
 
 def seat_specs(task: Task, agent: str, total: int) -> tuple[str, ...]:
