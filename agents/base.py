@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from regret_envs.agents.usage import Usage
 from regret_envs.arrays import FloatArray
 from regret_envs.feedback import Takes
 
@@ -35,6 +36,8 @@ class Agent(ABC):
             actions alone) or "bandit" (that of the drawn action alone).
         shares_bound: whether `regret_bound` is concave in the squares of the rounds' ranges, so that
             the copies in a swap-regret reduction, which share the losses, share the bound too.
+        usage: what play has used so far, of an agent that asks somebody else; None for all others. It is
+            kept with the results.
     """
 
     reference: ClassVar[str] = ""
@@ -42,6 +45,7 @@ class Agent(ABC):
     bounds: ClassVar[Bounds] = ""
     takes: Takes = "any"
     shares_bound: ClassVar[bool] = False
+    usage: Usage | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"

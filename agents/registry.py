@@ -9,8 +9,8 @@ A spec is a name, a `"module:Class"` target (or `"module:function"`, where it ma
     blum-mansour[copies=hedge[step_size=0.9]]
     mypkg.mine:Mine[alpha=2]
 
-A setting's value is a Python literal (`0.7`, `None`, `(0.5, 0.5)`), else a word; where the class
-takes an `Agent` it is a spec again.
+A setting's value is a Python literal (`0.7`, `None`, `(0.5, 0.5)`), `true` or `false`, else a word; where
+the class takes an `Agent` it is a spec again.
 """
 
 from __future__ import annotations
@@ -30,14 +30,30 @@ from typing import Any, get_args, get_type_hints
 
 from regret_envs.agents.base import Agent
 from regret_envs.agents.catalogue import AGENTS as AGENTS
-from regret_envs.agents.catalogue import OPPONENTS
+from regret_envs.agents.catalogue import NEED_SETTINGS, OPPONENTS
 from regret_envs.agents.catalogue import AgentEntry as AgentEntry
 from regret_envs.names import lookup, near_matches
 from regret_envs.plugins import plugins
 
 
 class SpecError(ValueError):
-    """An agent's spec is malformed, or names a setting that the agent does not have."""
+    """An agent's spec is malformed, or names a setting that the agent does not have.
+
+    What may be a secret in the message (a user name, password or query in an address, a key in place of the
+    name of its variable) is left out.
+    """
+
+    def __init__(self, message: str) -> None:
+        for secret, shown in _SECRETS:
+            message = secret.sub(shown, message)
+        super().__init__(message)
+
+
+_SECRETS = (
+    (re.compile(r"://[^/\s,\]]*@"), "://…@"),
+    (re.compile(r"(://[^\s,\]?#]*)[?#][^\s,\]]*"), r"\1…"),
+    (re.compile(r"(api_key\w*\s*=\s*)(?![A-Z_][A-Z0-9_]*\s*[,\]])[^\s,\]]*"), r"\1…"),
+)
 
 
 class AgentImportError(ImportError):
@@ -77,7 +93,8 @@ def make(spec: str, *, objects: Mapping[str, Agent] | None = None) -> Agent:
     elif _TARGET.fullmatch(name):
         entry = AgentEntry(name, "", "")
     else:
-        entry = lookup("agent", name, AGENTS if name in AGENTS else {**known_agents()[0], **OPPONENTS})
+        built_in = {**AGENTS, **NEED_SETTINGS, **OPPONENTS}
+        entry = lookup("agent", name, built_in if name in built_in else {**known_agents()[0], **built_in})
     try:
         cls = _load(entry.target, entry.requires)
     except AgentImportError as error:
@@ -98,6 +115,10 @@ def make(spec: str, *, objects: Mapping[str, Agent] | None = None) -> Agent:
         agent = cls(**settings)
     except (TypeError, ValueError) as error:
         raise SpecError(f"agent {spec!r}: {error}") from error
+    except ModuleNotFoundError as error:
+        if entry.requires is None:
+            raise
+        raise _missing_extra(error, entry.requires) from error
     if not isinstance(agent, Agent):
         raise AgentImportError(f"{name} made {agent!r}, which is not a regret_envs.agents.Agent")
     return agent
@@ -166,18 +187,20 @@ def split(specs: str) -> list[str]:
 
 
 def source_hash(spec: str) -> str | None:
-    """The SHA-256 of the custom agents' modules and of the checkpoints in a spec, nested ones too.
+    """The SHA-256 of the custom agents' modules, the checkpoints and the prompts in a spec, nested ones too.
 
     Returns:
         None where there are neither.
 
     Raises:
         AgentImportError: if there is no such module.
+        PromptError: if there are no such prompts.
     """
     files = [_source_file(m) for m in custom_modules(spec)]
     for folder in _checkpoints(spec):
         files += [file for name in _CHECKPOINT_FILES if (file := folder / name).is_file()]
-    digests = sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
+    digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+    digests = sorted([*digests, *_prompts(spec)])
     if len(digests) < 2:
         return digests[0] if digests else None
     return hashlib.sha256("".join(digests).encode()).hexdigest()
@@ -215,6 +238,8 @@ def _pieces(text: str) -> list[str]:
 
 
 def _literal(text: str) -> Any:
+    if text in ("true", "false"):
+        return text == "true"
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -241,9 +266,7 @@ def _load(target: str, requires: str | None) -> Callable[..., Agent]:
         module = importlib.import_module(module_name)
     except Exception as error:
         if requires and isinstance(error, ModuleNotFoundError):
-            raise MissingExtraError(
-                f'{error.name} is not installed: pip install "regret-envs[{requires}]"', name=error.name
-            ) from error
+            raise _missing_extra(error, requires) from error
         raise AgentImportError(f"module {module_name!r} does not import: {error!r}") from error
     cls = getattr(module, class_name, None)
     if cls is None:
@@ -260,6 +283,12 @@ def _load(target: str, requires: str | None) -> Callable[..., Agent]:
         lacks = f"; it lacks {', '.join(missing)}" if missing else ""
         raise AgentImportError(f"{target} is not an agent: it must subclass regret_envs.agents.Agent{lacks}")
     return cls
+
+
+def _missing_extra(error: ModuleNotFoundError, extra: str) -> MissingExtraError:
+    return MissingExtraError(
+        f'{error.name} is not installed: pip install "regret-envs[{extra}]"', name=error.name
+    )
 
 
 def _classes(module: ModuleType) -> list[str]:
@@ -294,7 +323,7 @@ def custom_modules(spec: str) -> set[str]:
     module = name.partition(":")[0]
     custom = _TARGET.fullmatch(name) and not name.startswith((_CHECKPOINT, "regret_envs.agents."))
     found = {module} if custom else set()
-    return found.union(*(custom_modules(value) for value in settings.values() if isinstance(value, str)))
+    return found.union(*map(custom_modules, _nested(name, settings)))
 
 
 def _checkpoints(spec: str) -> set[Path]:
@@ -308,7 +337,25 @@ def _checkpoints(spec: str) -> set[Path]:
         found.add(Path(name.removeprefix(_CHECKPOINT)))
     elif name in AGENTS and (shipped := AGENTS[name].checkpoint):
         found.add(Path(__file__).parent / "attention" / "checkpoints" / shipped)
-    return found.union(*(_checkpoints(value) for value in settings.values() if isinstance(value, str)))
+    return found.union(*map(_checkpoints, _nested(name, settings)))
+
+
+def _prompts(spec: str) -> list[str]:
+    """The hashes of the prompts of the language models in a spec."""
+    try:
+        name, settings = parse(spec)
+    except SpecError:
+        return []
+    if name != "llm":
+        return [digest for nested in _nested(name, settings) for digest in _prompts(nested)]
+    from regret_envs.agents.llm import prompts
+
+    return [prompts.fingerprint(folder) for folder in prompts.chosen(settings.get("prompts"))]
+
+
+def _nested(name: str, settings: dict[str, Any]) -> list[str]:
+    """The settings that may be specs of agents; those of a language model are names and addresses."""
+    return [] if name == "llm" else [value for value in settings.values() if isinstance(value, str)]
 
 
 def _source_file(module: str) -> Path:

@@ -74,9 +74,11 @@ class StackelbergLeader(Agent):
         self._game = world, seat
 
     def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
-        """An unknown horizon, or fewer actions than a plan has."""
+        """An unknown horizon, fewer actions than a plan has, or a follower that asks somebody else."""
         if horizon is None:
             return "a plan needs the horizon"
+        if self.follower is not None and self.follower.usage is not None:
+            return f"plans are tried on the follower itself, and {self.follower!r} asks at a price"
         most = max((action for plan in self.plans or () for _, action in plan), default=0)
         return f"a plan has action {most}, the task {num_actions} actions" if most >= num_actions else None
 

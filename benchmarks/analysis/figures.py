@@ -13,10 +13,13 @@ import numpy as np
 
 from regret_envs import simulate
 from regret_envs.agents import registry
+from regret_envs.agents.llm.credentials import trusting
+from regret_envs.agents.usage import Asking
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.analysis import statistics
 from regret_envs.benchmarks.analysis.standings import Tournament
 from regret_envs.benchmarks.analysis.task_results import TaskResults
+from regret_envs.benchmarks.analysis.vanishing import Verdict
 from regret_envs.benchmarks.tasks.task import Task, make_world
 from regret_envs.games import Game
 
@@ -119,6 +122,27 @@ def curves(r: TaskResults, metric: str, looks: Mapping[str, int], *, legend: boo
     return figure
 
 
+def growth_figure(found: Sequence[Verdict]) -> Figure:
+    """Mean regret by round on logarithmic axes with the fitted lines, of one task's agents."""
+    figure, axes = _figure(6.4, 3.6)
+    for index, verdict in enumerate(found[:MOST_AGENTS]):
+        t = np.arange(1, len(verdict.regret) + 1)
+        regret = np.array(verdict.regret)
+        color = look(index)["color"]
+        label = verdict.agent
+        if verdict.growth.exponent is not None and verdict.growth.constant is not None:
+            label += f", β = {verdict.growth.exponent:.2f}"
+            fitted = np.exp(verdict.growth.constant) * t**verdict.growth.exponent
+            axes.plot(t, fitted, linewidth=1.1, **look(index))
+        axes.plot(t, np.where(regret > 0, regret, np.nan), "o", markersize=3, color=color, label=label)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("round t")
+    axes.set_ylabel("mean external regret")
+    figure.legend(loc="outside right upper", fontsize=7, frameon=False)
+    return figure
+
+
 def profile(samples: Mapping[str, Sequence[FloatArray]], metric: str, looks: Mapping[str, int]) -> Figure:
     """Performance profiles: the share of runs, over tasks, that score at most τ; higher is better."""
     figure, axes = _figure()
@@ -145,7 +169,11 @@ def simplex_path(task: Task, agent: str, *, most_rounds: int = 1000) -> tuple[Fl
     world = make_world(task)
     if not isinstance(world, Game) or world.num_players > 4 or world.num_actions[0] != 3:
         return None
-    agents = [registry.make(agent) for _ in world.num_actions]
+    with trusting("offline"):  # a language model plays from its cache alone
+        agents = [registry.make(agent) for _ in world.num_actions]
+    for a in agents:
+        if isinstance(a, Asking):
+            a.prepare(task.id, hides_losses=False)
     horizon = min(task.horizon, most_rounds)
     for a, d in zip(agents, world.num_actions, strict=True):
         if a.unsupported(d, horizon=horizon):

@@ -20,10 +20,13 @@ import numpy as np
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.analysis import statistics
 from regret_envs.benchmarks.analysis.task_results import TaskResults, task_results
+from regret_envs.benchmarks.analysis.usage import fallback_shares, usage_by_agent
 from regret_envs.benchmarks.running.results import Row, Status
 
 SCORE_METRICS = ("external_regret", "swap_regret")
 ALPHA = 0.05
+MARK = "†"
+"""Stands at an agent that often gave no answer; see `Leaderboard.fallbacks`."""
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -106,11 +109,18 @@ class ScoreTable(msgspec.Struct, frozen=True):
 
 
 class Leaderboard(msgspec.Struct, frozen=True):
-    """Every task's table, the scores over tasks, and notes on what was left out."""
+    """Every task's table, the scores over tasks, and notes on what was left out.
+
+    Attributes:
+        tasks, overall, notes: these.
+        fallbacks: the share of decisions that uniform play took the place of, of the agents where it is
+            above 1 %: language models whose answers could not be read.
+    """
 
     tasks: list[TaskTable]
     overall: list[ScoreTable]
     notes: list[str]
+    fallbacks: dict[str, float] = {}
 
 
 def estimate(values: Sequence[float] | FloatArray) -> Estimate:
@@ -144,8 +154,16 @@ def leaderboard(
         iqm: whether the scores come with interquartile means, which take longest.
         seed: of the bootstrap.
     """
+    rows = list(rows)
     results, notes = task_results(rows, tasks=tasks, agents=agents)
     results = [r for r in results if metric is None or metric in r.metrics]
+    played = {agent for r in results for agent in r.played}
+    used = usage_by_agent(rows, tasks={r.task for r in results})
+    fallbacks = fallback_shares({agent: usage for agent, usage in used.items() if agent in played})
+    notes += [
+        f"{MARK} {agent}: {share:.1%} of its decisions are uniform play, since no answer could be read"
+        for agent, share in fallbacks.items()
+    ]
     tables = [_task_table(r, metric) for r in results]
     notes += _reasons(tables)
     overall = [
@@ -153,7 +171,7 @@ def leaderboard(
         for m in ([metric] if metric else SCORE_METRICS)
         for compared in _compared(results, m)
     ]
-    return Leaderboard(tables, overall, notes)
+    return Leaderboard(tables, overall, notes, fallbacks)
 
 
 def _reasons(tables: Sequence[TaskTable]) -> list[str]:

@@ -10,14 +10,17 @@ from datetime import date
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from regret_envs.agents.llm.transcripts import read as read_transcript
 from regret_envs.benchmarks.analysis import figures, tables
 from regret_envs.benchmarks.analysis.figures import MOST_AGENTS, look
 from regret_envs.benchmarks.analysis.leaderboard import Leaderboard, ScoreTable, leaderboard
 from regret_envs.benchmarks.analysis.standings import tournament
 from regret_envs.benchmarks.analysis.tables import Table
 from regret_envs.benchmarks.analysis.task_results import TaskResults, task_results
+from regret_envs.benchmarks.analysis.usage import usage_by_agent
 from regret_envs.benchmarks.running.results import Row, complete_cells
 from regret_envs.benchmarks.tasks.core import TASKS
 
@@ -27,7 +30,13 @@ if TYPE_CHECKING:
 MOST_BYTES = 1_000_000
 
 
-def report(rows: Iterable[Row], *, tasks: Sequence[str] | None = None, title: str = "regret-envs") -> str:
+def report(
+    rows: Iterable[Row],
+    *,
+    tasks: Sequence[str] | None = None,
+    title: str = "regret-envs",
+    transcripts: Sequence[Path] = (),
+) -> str:
     """The HTML of a report on the rows.
 
     It stays below a million bytes, with fewer agents a figure if need be, unless the tables alone take more.
@@ -36,13 +45,16 @@ def report(rows: Iterable[Row], *, tasks: Sequence[str] | None = None, title: st
         rows: result rows.
         tasks: task ids, in this order; None: all there are, by name.
         title: its heading.
+        transcripts: files of language models' transcripts to show.
 
     Raises:
         ImportError: if matplotlib is not installed.
+        TranscriptError, OSError: if a transcript cannot be read.
     """
     rows = list(rows)
+    talks = [tables.transcript_table(str(path), read_transcript(path)) for path in transcripts]
     for most in (MOST_AGENTS, 5, 3, 1):
-        page = _Page(rows, tasks, most).html(title)
+        page = _Page(rows, tasks, most, talks).html(title)
         if len(page.encode()) < MOST_BYTES:
             break
     return page
@@ -51,8 +63,11 @@ def report(rows: Iterable[Row], *, tasks: Sequence[str] | None = None, title: st
 class _Page:
     """The sections of a report."""
 
-    def __init__(self, rows: list[Row], tasks: Sequence[str] | None, most: int) -> None:
+    def __init__(
+        self, rows: list[Row], tasks: Sequence[str] | None, most: int, talks: Sequence[Table]
+    ) -> None:
         self._rows = rows
+        self._talks = talks
         self._most = most
         self._results, _ = task_results(rows, tasks=tasks)
         self._board = leaderboard(rows, tasks=tasks, iqm=True)
@@ -65,6 +80,7 @@ class _Page:
                 ("scores", "Leaderboard", self._scores(self._board)),
                 ("tasks", "Task by task", "".join(map(self._task, self._results))),
                 *self._tournaments(),
+                ("language", "Language models", self._language()),
                 ("run", "What was run", self._run()),
             ]
         shown = [(id, name, body) for id, name, body in sections if body]
@@ -171,6 +187,14 @@ class _Page:
                 ranking = self._table(tables.tournament_tables(t)[0])
                 body += f'{ranking}<div class="figures wide">{figure}</div>'
         return [("tournaments", "Tournaments", body)]
+
+    def _language(self) -> str:
+        """What language models have used, examples of answers that could not be used, and transcripts."""
+        used = usage_by_agent(self._rows, tasks=[r.task for r in self._results])
+        shown = [tables.usage_table(used)] if used else []
+        shown += [t for t in [tables.example_table(used)] if t.rows]
+        talks = "".join(f'<div class="talk">{self._table(table)}</div>' for table in self._talks)
+        return "".join(map(self._table, shown)) + talks
 
     def _run(self) -> str:
         cells = list(complete_cells(self._rows).values())
@@ -285,6 +309,7 @@ td.n { text-align: right; }
 figure { margin: 0; max-width: 100%; }
 figcaption { text-align: center; font-size: .85rem; overflow-wrap: anywhere; }
 figure svg { max-width: 100%; height: auto; display: block; }
+.talk td { white-space: pre-wrap; }
 p, li { overflow-wrap: anywhere; max-width: 60rem; }
 """.strip()
 

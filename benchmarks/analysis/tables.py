@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from regret_envs.agents.llm.transcripts import Exchange
+from regret_envs.agents.usage import Usage
 from regret_envs.benchmarks.analysis.leaderboard import (
+    MARK,
     Entry,
     Estimate,
     Leaderboard,
@@ -158,15 +161,16 @@ def leaderboard_tables(board: Leaderboard, columns: Sequence[str] = ()) -> list[
     shown = [c for c in columns if c in SCORE_COLUMNS] or _DEFAULT_COLUMNS
     metrics = [c for c in columns if c not in SCORE_COLUMNS]
     # Where the scores count the tasks that an agent does not play, their tables leave it out.
-    tables = [_task_table(t, metrics, show_na=not board.overall) for t in board.tasks]
-    tables += [_score_table(t, shown) for t in board.overall]
+    marked = board.fallbacks
+    tables = [_task_table(t, metrics, show_na=not board.overall, marked=marked) for t in board.tasks]
+    tables += [_score_table(t, shown, marked) for t in board.overall]
     if not tables:
         return []
     note = [*([_SCORE_NOTE] if board.overall else []), _RANK_NOTE, *board.notes]
     return [*tables[:-1], replace(tables[-1], note="\n".join(note))]
 
 
-def _task_table(task: TaskTable, metrics: Sequence[str], *, show_na: bool) -> Table:
+def _task_table(task: TaskTable, metrics: Sequence[str], *, show_na: bool, marked: Collection[str]) -> Table:
     """The metrics, or as many as fit beside the agents, at least the first."""
     columns = [m for m in metrics if m in task.metrics] or task.metrics
     entries = [e for e in task.entries if show_na or e.status != "n/a"]
@@ -179,7 +183,7 @@ def _task_table(task: TaskTable, metrics: Sequence[str], *, show_na: bool) -> Ta
         if i and room < 0 and not metrics:
             break
         shown += 1
-    rows = [[_rank(e), e.agent, *text[:shown]] for e, text in zip(entries, texts, strict=True)]
+    rows = [[_rank(e, marked), e.agent, *text[:shown]] for e, text in zip(entries, texts, strict=True)]
     runs = sorted({e.num_runs for entry in entries for e in entry.estimates.values()})
     count = " or ".join(map(str, runs)) + (" run" if runs == [1] else " runs")
     return Table(
@@ -190,17 +194,18 @@ def _task_table(task: TaskTable, metrics: Sequence[str], *, show_na: bool) -> Ta
     )
 
 
-def _score_table(table: ScoreTable, columns: Sequence[str]) -> Table:
+def _score_table(table: ScoreTable, columns: Sequence[str], marked: Collection[str]) -> Table:
     name = table.metric.replace("_", " ")
-    rows = [[_rank(s), s.agent, *(SCORE_COLUMNS[c](s) for c in columns)] for s in table.scores]
+    rows = [[_rank(s, marked), s.agent, *(SCORE_COLUMNS[c](s) for c in columns)] for s in table.scores]
     count = len(table.common_tasks)
     heads = ["#", "agent", *(_HEADS.get(c, c) for c in columns)]
     title = f"{name}, {count} task{'s' * (count != 1)} in common"
     return Table(title, heads, rows, numbers=len(columns))
 
 
-def _rank(e: Entry | Score) -> str:
-    return "–" if e.rank is None else f"{e.rank}{' ~' * e.overlaps}"
+def _rank(e: Entry | Score, marked: Collection[str]) -> str:
+    rank = "–" if e.rank is None else f"{e.rank}{' ~' * e.overlaps}"
+    return f"{rank} {MARK}" if e.agent in marked and e.rank is not None else rank
 
 
 _SCORE_NOTE = (
@@ -274,6 +279,67 @@ def progress_table(what: str, lines: Sequence[Progress]) -> Table:
     rows = [[x.name, *map(str, (x.cells, x.ok, x.not_applicable, x.failed, x.missing))] for x in lines]
     columns = [what, "cells", "done", "n/a", "failed", "missing"]
     return Table(f"Cells by {what}", columns, rows, numbers=5)
+
+
+def usage_table(used: Mapping[str, Usage]) -> Table:
+    """One row for each agent."""
+    columns = [
+        "agent",
+        "decisions",
+        "fallbacks",
+        "malformed",
+        "requests",
+        "retries",
+        "tokens in",
+        "tokens out",
+        "seconds",
+        "cost",
+    ]
+    rows = [
+        [
+            agent,
+            f"{usage.decisions:,}",
+            f"{usage.fallbacks:,}",
+            f"{usage.malformed:,}",
+            f"{usage.requests:,}",
+            f"{usage.retries:,}",
+            f"{usage.prompt_tokens:,}",
+            f"{usage.completion_tokens:,}",
+            f"{usage.seconds:,.0f}",
+            "–" if usage.cost is None else f"{usage.cost:,.2f}",
+        ]
+        for agent, usage in used.items()
+    ]
+    note = (
+        "What producing these results took, whether now or earlier (from the cache). Fallbacks: decisions "
+        "that uniform play took the place of, since no answer could be read."
+    )
+    return Table("Used", columns, rows, numbers=len(columns) - 1, note=note)
+
+
+def example_table(used: Mapping[str, Usage]) -> Table:
+    """Answers from which no policy could be read, some for each agent."""
+    rows = [[agent, example] for agent, usage in used.items() for example in usage.examples]
+    return Table("Answers that could not be used", ["agent", "what was wrong, and the answer"], rows)
+
+
+def transcript_table(name: str, rounds: Sequence[Exchange]) -> Table:
+    """One run's conversation: rounds as rows, what was asked, said, played and lost."""
+    rows = [
+        [
+            str(exchange.round),
+            exchange.messages[1]["content"] if len(exchange.messages) > 1 else "",
+            "\n".join(exchange.answers) + ("\n(played uniform)" if exchange.fallback else ""),
+            _by_name(exchange.policy),
+            _by_name(exchange.losses),
+        ]
+        for exchange in rounds
+    ]
+    return Table(f"Transcript {name}", ["round", "asked", "said", "played", "lost"], rows)
+
+
+def _by_name(values: Mapping[str, float]) -> str:
+    return "\n".join(f"{name} {number(value)}" for name, value in values.items())
 
 
 def tournament_tables(found: Tournament, *, pairings: bool = False) -> list[Table]:

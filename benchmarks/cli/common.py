@@ -28,6 +28,10 @@ results_option = click.option(
 )
 
 
+MOST_REQUESTS = 10_000
+"""So many requests are made without asking."""
+
+
 class Usage(click.UsageError):
     """Exit status 2, without the usage line."""
 
@@ -40,6 +44,12 @@ executor_option = click.option(
     default="local",
     help="local:N processes, dask://HOST:PORT, ray:N or ray://HOST:PORT.  [default: all cores]",
 )
+
+
+allow_llm_option = click.option(
+    "--allow-llm", is_flag=True, help="Let language models connect that a suite file names."
+)
+yes_option = click.option("--yes", is_flag=True, help=f"Make more than {MOST_REQUESTS:,} requests.")
 
 
 def say(line: str) -> None:
@@ -138,8 +148,26 @@ def states_folder(results: Path) -> Path:
     return results.absolute().with_name(f"{results.name}.states")
 
 
+def announce(cells: Sequence[Cell], *, yes: bool) -> None:
+    """Say what the cells will ask of language models, before the first request.
+
+    Raises:
+        Usage: if that is much and `yes` was not given.
+    """
+    from regret_envs.benchmarks.running.expense import expense
+
+    found = expense(cells)
+    if found.requests:
+        say(
+            f"language models: {found.requests:,} requests and at most about {found.tokens:,} tokens, fewer "
+            "where answers are in the cache"
+        )
+    if found.requests > MOST_REQUESTS and not yes:
+        raise Usage(f"more than {MOST_REQUESTS:,} requests need --yes")
+
+
 def run_cells(
-    cells: Sequence[Cell], results: Path, where: str, *, rerun: bool, measure: Measure
+    cells: Sequence[Cell], results: Path, where: str, *, rerun: bool, measure: Measure, yes: bool = True
 ) -> list[Row]:
     """Run what is missing; all rows of the file then."""
     from regret_envs.benchmarks.running import cells as planned
@@ -157,6 +185,7 @@ def run_cells(
         to_run = cells if rerun else planned.missing(cells, complete_cells(writer.contents.rows))
         done = len(cells) - len(to_run)
         say(f"{len(to_run)} cells to run" + (f", {done} are in {results} already" if done else ""))
+        announce(to_run, yes=yes)
         before = len(writer.contents.rows)
         pool: Pool | None = None
         status = 0

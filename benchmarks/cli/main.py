@@ -12,6 +12,7 @@ import click
 
 from regret_envs.benchmarks.cli.common import (
     Usage,
+    allow_llm_option,
     chosen_agents,
     chosen_tasks,
     executor_option,
@@ -19,6 +20,7 @@ from regret_envs.benchmarks.cli.common import (
     run_cells,
     say,
     states_folder,
+    yes_option,
 )
 from regret_envs.benchmarks.cli.play import check, tournament
 from regret_envs.benchmarks.cli.results import (
@@ -31,6 +33,7 @@ from regret_envs.benchmarks.cli.results import (
     status,
 )
 from regret_envs.benchmarks.cli.train import train
+from regret_envs.benchmarks.cli.validate import validate
 from regret_envs.benchmarks.reproduce.command import reproduce
 
 if TYPE_CHECKING:
@@ -96,10 +99,12 @@ def _tasks() -> Table:
 
 
 def _agents() -> Table:
+    from regret_envs.agents.catalogue import NEED_SETTINGS
     from regret_envs.agents.registry import known_agents
     from regret_envs.benchmarks.analysis.tables import Table
 
     known, problems = known_agents()
+    known |= NEED_SETTINGS
     rows = [[name, entry.summary, entry.takes, entry.bounds or "–"] for name, entry in known.items()]
     note = (
         "Feedback: any (losses or estimates of them), full (all losses) or bandit (the drawn action's). "
@@ -138,22 +143,32 @@ def _environments() -> Table:
     help="A Gambit file (.nfg) to play in place of a suite; may be given several times.",
 )
 @click.option("--agents", default="all", show_default=True, help="Agent specs, or all, comma-separated.")
-@click.option("--runs", type=click.IntRange(min=1), default=64, show_default=True, help="Runs a task.")
+@click.option("--runs", type=click.IntRange(min=1), help="Runs a task.  [default: the suite's, mostly 64]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @results_option
 @click.option("--rerun", is_flag=True, help="Also run what is there already.")
 @executor_option
+@yes_option
+@allow_llm_option
+@click.option(
+    "--transcripts",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="A folder for the transcripts of language models.",
+)
 @click.pass_context
 def run(
     context: click.Context,
     suite: str,
     game_files: tuple[Path, ...],
     agents: str,
-    runs: int,
+    runs: int | None,
     seed: int,
     results: Path,
     rerun: bool,
     executor: str,
+    yes: bool,
+    allow_llm: bool,
+    transcripts: Path | None,
 ) -> None:
     """Run a suite and show its leaderboard; what is in the results file already is not run again.
 
@@ -163,14 +178,20 @@ def run(
     from regret_envs.benchmarks.running import runner
     from regret_envs.benchmarks.running.planning import plan
     from regret_envs.benchmarks.running.results import complete_cells
+    from regret_envs.benchmarks.tasks.suites import default_runs
 
     tasks, notes = _file_tasks(game_files) if game_files else (chosen_tasks(suite), [])
     suite = "files" if game_files else suite
     specs, lacking = chosen_agents(agents)
     # Cells that take long go on from where they were.
-    measure = functools.partial(runner.measure, states=states_folder(results))
-    cells = plan(suite, tasks, specs, runs=runs, seed=seed)
-    rows = run_cells(cells, results, executor, rerun=rerun, measure=measure)
+    measure = functools.partial(
+        runner.measure,
+        states=states_folder(results),
+        allow_llm=allow_llm,
+        transcripts=transcripts and transcripts.absolute(),
+    )
+    cells = plan(suite, tasks, specs, runs=runs or default_runs(suite), seed=seed)
+    rows = run_cells(cells, results, executor, rerun=rerun, measure=measure, yes=yes)
     show_leaderboard(rows, [task.id for task in tasks], specs, None, "table", [*notes, *lacking])
     keys = {cell.key for cell in cells}
     failed = [c[0] for key, c in complete_cells(rows).items() if key in keys and c[0].status == "failed"]
@@ -192,7 +213,7 @@ def _file_tasks(paths: Iterable[Path]) -> tuple[list[Task], list[str]]:
     return list(tasks), list(notes)
 
 
-for _command in (leaderboard, status, compare, export, tournament, plot, report, check):
+for _command in (leaderboard, status, compare, export, tournament, validate, plot, report, check):
     main.add_command(_command)
 main.add_command(reproduce)
 main.add_command(train)

@@ -15,6 +15,7 @@ from regret_envs.benchmarks.cli.common import (
     results_option,
     run_cells,
     say,
+    yes_option,
 )
 from regret_envs.benchmarks.cli.results import FORMATS
 
@@ -29,6 +30,7 @@ from regret_envs.benchmarks.cli.results import FORMATS
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
 @results_option
 @executor_option
+@yes_option
 def tournament(
     game: str,
     agents: str,
@@ -39,6 +41,7 @@ def tournament(
     format_: str,
     results: Path,
     executor: str,
+    yes: bool,
 ) -> None:
     """Everyone against everyone, in both seats: payoffs, and Nash averaging instead of a rating."""
     from regret_envs.benchmarks.analysis import standings, tables
@@ -52,7 +55,7 @@ def tournament(
         raise Usage(str(error)) from None
     specs, lacking = chosen_agents(agents)
     cells = plan_tournament(task, specs, runs=runs, seed=seed)
-    rows = run_cells(cells, results, executor, rerun=False, measure=measure)
+    rows = run_cells(cells, results, executor, rerun=False, measure=measure, yes=yes)
     found = standings.tournament(rows, task.id, specs)
     for line in [*lacking, *found.notes]:
         say(line)
@@ -70,16 +73,19 @@ def check(context: click.Context, agent: str) -> None:
     AGENT is a spec, such as mypkg.mine:Mine[alpha=2].
     """
     from regret_envs.agents import registry
+    from regret_envs.agents.usage import Asking
     from regret_envs.benchmarks.analysis.conformance import check as findings
     from regret_envs.names import UnknownNameError
 
     sys.path.insert(0, os.getcwd())
     try:
-        registry.make(agent)
+        made = registry.make(agent)
     except (ImportError, registry.SpecError, UnknownNameError) as error:
         raise Usage(str(error)) from None
     except Exception as error:
         raise click.ClickException(f"{agent} cannot be made: {type(error).__name__}: {error}") from None
+    if isinstance(made, Asking):
+        raise Usage(f"{agent} asks at a price, and checks play hundreds of rounds: it is not checked")
     found = findings(lambda: registry.make(agent))
     for f in found:
         click.echo(f"{f.status:7} {f.what}")

@@ -142,6 +142,7 @@ def status(suite: str | None, agents: str | None, runs: int | None, seed: int | 
     """What is done, failed and missing."""
     from regret_envs.benchmarks.analysis import tables
     from regret_envs.benchmarks.analysis.status import Asked, asked_for, progress
+    from regret_envs.benchmarks.analysis.usage import usage_by_agent
     from regret_envs.benchmarks.running.planning import plan
     from regret_envs.benchmarks.running.results import complete_cells
     from regret_envs.benchmarks.tasks.core import TASKS
@@ -168,7 +169,9 @@ def status(suite: str | None, agents: str | None, runs: int | None, seed: int | 
     if not cells:
         raise click.ClickException("nothing of what was asked for is known by name: give --suite")
     by_task, by_agent = progress(list(cells.values()), complete_cells(rows))
-    tables.show([tables.progress_table("task", by_task), tables.progress_table("agent", by_agent)])
+    shown = [tables.progress_table("task", by_task), tables.progress_table("agent", by_agent)]
+    used = usage_by_agent(rows, tasks={cell.task.id for cell in cells.values()})
+    tables.show([*shown, tables.usage_table(used)] if used else shown)
 
 
 @click.command(short_help="The results as a Parquet file.")
@@ -201,14 +204,25 @@ def export(parquet: Path, results: Path) -> None:
     show_default=True,
     help="The file to write.",
 )
+@click.option(
+    "--transcript",
+    "transcripts",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="A language model's transcript to show; may be given several times.",
+)
 @results_option
-def report(suite: str | None, title: str, out: Path, results: Path) -> None:
+def report(suite: str | None, title: str, out: Path, transcripts: tuple[Path, ...], results: Path) -> None:
     """Leaderboard, curves and tournaments in one HTML file that needs nothing else."""
+    from regret_envs.agents.llm.transcripts import TranscriptError
     from regret_envs.benchmarks.analysis.report import report as page
 
     rows = read_rows(results)
     tasks = [task.id for task in chosen_tasks(suite)] if suite else None
-    text = _with_matplotlib(lambda: page(rows, tasks=tasks, title=title))
+    try:
+        text = with_matplotlib(lambda: page(rows, tasks=tasks, title=title, transcripts=transcripts))
+    except TranscriptError as error:
+        raise click.ClickException(str(error)) from None
     try:
         out.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -238,7 +252,7 @@ def plot(
     rows = read_rows(results)
     tasks = [task.id for task in chosen_tasks(suite)] if suite else None
     chosen = chosen_agents(agents)[0] if agents else None
-    drawn = _with_matplotlib(lambda: _draw(rows, tasks, chosen, metric, format_, out))
+    drawn = with_matplotlib(lambda: _draw(rows, tasks, chosen, metric, format_, out))
     if not drawn:
         raise click.ClickException("there is nothing to draw: no such task, agent or metric in the results")
     say(f"{drawn} figures in {out}")
@@ -275,7 +289,8 @@ def _draw(
     return len(found)
 
 
-def _with_matplotlib(make: Callable[[], T]) -> T:
+def with_matplotlib(make: Callable[[], T]) -> T:
+    """What `make` draws, or an error that names the extra."""
     try:
         from regret_envs.benchmarks.analysis import figures
 

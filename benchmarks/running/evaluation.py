@@ -32,6 +32,7 @@ def evaluate(
     runs: int = 64,
     seed: int = 0,
     num_workers: int | None = None,
+    allow_llm: bool = False,
 ) -> list[Row]:
     """Run agents on tasks; the rows go to `leaderboard`, `compare`, `report` or a `results.Writer`.
 
@@ -42,6 +43,7 @@ def evaluate(
         runs: runs a task, except where the task fixes them.
         seed: the seed.
         num_workers: processes; None: this process, for agents that do not pickle.
+        allow_llm: whether language models connect that a suite file names.
 
     Raises:
         ValueError: if the name of an object is a registered agent's, or a name or spec is malformed;
@@ -59,7 +61,8 @@ def evaluate(
         msgspec.structs.replace(cell, source=_source(live[cell.agent])) if cell.agent in live else cell
         for cell in planning.plan("evaluate", chosen, specs, runs=runs, seed=seed)
     ]
-    measure = functools.partial(runner.measure, make=functools.partial(registry.make, objects=live))
+    make = functools.partial(registry.make, objects=live)
+    measure = functools.partial(runner.measure, make=make, allow_llm=allow_llm)
     with LocalPool(num_workers) if num_workers else _Here() as pool:
         return [row for done in driver.run(cells, pool, measure=measure) for cell in done for row in cell]
 

@@ -20,6 +20,8 @@ from typing import IO, Literal
 
 import msgspec
 
+from regret_envs.agents.usage import Usage
+
 FORMAT = "regret-envs results"
 FORMAT_VERSION = 1
 
@@ -59,6 +61,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
         loss_scale: the range of the task's losses, or the standard deviation of unbounded ones.
         metric, round, values: the metric, the round it was taken at, and its value in every run.
         message: the traceback of a failure, or the reason of an "n/a".
+        usage: in a cell's first row, the specs of the agents that ask somebody else, and what each has used.
         code_version: the version of regret-envs.
     """
 
@@ -85,6 +88,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
     round: int | None = None
     values: tuple[float, ...] = ()
     message: str | None = None
+    usage: tuple[tuple[str, Usage], ...] = ()
     code_version: str
 
     @property

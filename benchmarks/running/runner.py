@@ -11,6 +11,8 @@ import numpy as np
 
 from regret_envs import metrics
 from regret_envs.agents import Agent, StackelbergLeader, registry
+from regret_envs.agents.llm.credentials import current_trust, trusting
+from regret_envs.agents.usage import Asking, Usage
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS, CODE_VERSION, Cell
 from regret_envs.benchmarks.running.results import Row
@@ -32,7 +34,12 @@ MANY_SEATS = 8
 
 
 def measure(
-    cell: Cell, *, states: Path | None = None, make: Callable[[str], Agent] | None = None
+    cell: Cell,
+    *,
+    states: Path | None = None,
+    make: Callable[[str], Agent] | None = None,
+    allow_llm: bool = False,
+    transcripts: Path | None = None,
 ) -> list[Row]:
     """Play a cell and measure it: one row per metric and round, in a pairing also per player.
 
@@ -44,13 +51,22 @@ def measure(
         states: a folder for the states of cells that take long. A cell that was interrupted resumes from
             there, with the same result. The files are pickles: use a folder of your own.
         make: makes an agent from a spec; None: `registry.make`.
+        allow_llm: whether language models connect that the task names, and nobody typed.
+        transcripts: a folder for the transcripts of language models; None: none are written.
     """
     state = State(None if states is None else states / f"{cell.key}-{CODE_VERSION}.state")
     try:
         world = make_world(cell.task)
         layers = make_feedback(cell.task)
         num_actions = world.seats(world.default_seats())
-        agents = _seated(cell, num_actions, alike=not layers, make=make or registry.make)
+        agents = seated(
+            cell,
+            num_actions,
+            layers,
+            make=make or registry.make,
+            allow_llm=allow_llm,
+            transcripts=transcripts,
+        )
         for seat, (agent, d) in enumerate(zip(agents, num_actions, strict=False)):
             reason = unfit(agent, layers) or agent.unsupported(d, horizon=cell.task.horizon)
             if reason is not None:
@@ -59,7 +75,9 @@ def measure(
                 return [cell_row(cell, status="n/a", message=_text(f"{who}{reason}"))]
             if isinstance(agent, StackelbergLeader):
                 agent.describe(world, seat)
-        measured = _play(cell, world, agents[0] if len(agents) < len(num_actions) else agents, layers, state)
+        measured, used = _play(
+            cell, world, agents[0] if len(agents) < len(num_actions) else agents, layers, state
+        )
     except Exception as error:
         first = cell.block * BLOCK_RUNS
         error.add_note(
@@ -79,19 +97,45 @@ def measure(
             player=player,
             round=t,
             values=tuple(values.tolist()),
+            usage=used if part == 0 else (),
         )
         for part, (metric, player, t, values) in enumerate(measured)
     ]
 
 
-def _seated(
-    cell: Cell, num_actions: Sequence[int], *, alike: bool, make: Callable[[str], Agent]
+def seated(
+    cell: Cell,
+    num_actions: Sequence[int],
+    layers: Sequence[Feedback],
+    *,
+    make: Callable[[str], Agent],
+    allow_llm: bool = False,
+    transcripts: Path | None = None,
 ) -> list[Agent]:
-    """An agent for every seat; a single one where it can play all of them, which is faster."""
+    """An agent for every seat; a single one where it can play all of them, which is faster.
+
+    Args:
+        cell: the cell.
+        num_actions: of every seat of its world.
+        layers: the feedback in front of them.
+        make: makes an agent from a spec.
+        allow_llm, transcripts: as in `measure`.
+    """
     if len(cell.seats) > 1:
-        return [make(spec) for spec in cell.seats]
-    one_for_all = alike and len(num_actions) > MANY_SEATS and len(set(num_actions)) == 1
-    return [make(cell.agent) for _ in (num_actions[:1] if one_for_all else num_actions)]
+        agents = []
+        for seat, spec in enumerate(cell.seats):
+            typed = cell.seat is None or seat == cell.seat
+            with trusting(current_trust() if typed else "allowed" if allow_llm else "offline"):
+                agents.append(make(spec))
+    else:
+        one_for_all = not layers and len(num_actions) > MANY_SEATS and len(set(num_actions)) == 1
+        agents = [make(cell.agent) for _ in (num_actions[:1] if one_for_all else num_actions)]
+    hides = any(layer.hides_losses for layer in layers)
+    for seat, agent in enumerate(agents):
+        if isinstance(agent, Asking):
+            folder = transcripts and transcripts / f"{cell.task.id}-{cell.key}" / f"seat-{seat}"
+            agent.prepare(cell.task.id, hides_losses=hides, transcripts=folder)
+    return agents
 
 
 Measured = list[tuple[str, int | None, int, FloatArray]]
@@ -104,8 +148,8 @@ def _play(
     agents: Agent | Sequence[Agent],
     layers: Sequence[Feedback],
     state: State,
-) -> Measured:
-    """Every metric at every round of the task, metric by metric."""
+) -> tuple[Measured, tuple[tuple[str, Usage], ...]]:
+    """Every metric at every round of the task, metric by metric; and what agents that ask have used."""
     task = cell.task
     record: tuple[Trace, ...] = ("policies", "losses")
     if RECORDED_METRICS.isdisjoint(task.metrics):
@@ -142,7 +186,12 @@ def _play(
                     if not np.isfinite(values).all():
                         raise ValueError(f"{name} is not finite in round {t}: {values}")
                     measured.append((name, player, t, values))
-    return sorted(measured, key=lambda row: task.metrics.index(row[0]))
+    used: dict[str, Usage] = {}
+    for seat, agent in enumerate(simulation.agents):
+        if isinstance(agent, Agent) and agent.usage is not None:
+            spec = cell.seats[min(seat, len(cell.seats) - 1)]
+            used[spec] = used.get(spec, Usage()) + agent.usage
+    return sorted(measured, key=lambda row: task.metrics.index(row[0])), tuple(used.items())
 
 
 def _values(cell: Cell, name: str, play: Play) -> Iterator[tuple[int | None, FloatArray]]:

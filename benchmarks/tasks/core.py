@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from regret_envs.benchmarks.tasks.changing import BANDIT, NONSTATIONARY, STRATEGIC
+from regret_envs.benchmarks.tasks.language import LANGUAGE
 from regret_envs.benchmarks.tasks.large import MANY_ACTIONS, MANY_PLAYERS
 from regret_envs.benchmarks.tasks.task import GAME_METRICS, STREAM_METRICS, Task
 
@@ -167,15 +168,25 @@ _CORE = (
 
 TASKS: dict[str, Task] = {
     task.id: task
-    for task in (*_PAPER, *_CORE, *BANDIT, *NONSTATIONARY, *STRATEGIC, *MANY_PLAYERS, *MANY_ACTIONS)
+    for task in (
+        *_PAPER,
+        *_CORE,
+        *BANDIT,
+        *NONSTATIONARY,
+        *STRATEGIC,
+        *MANY_PLAYERS,
+        *MANY_ACTIONS,
+        *LANGUAGE,
+    )
 }
 
 
 class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Tasks that are run together, by id."""
+    """Tasks that are run together, by id; `runs` of each where nothing else is asked for."""
 
     summary: str
     tasks: tuple[str, ...]
+    runs: int = 64
 
 
 SUITES: dict[str, Suite] = {
@@ -193,6 +204,9 @@ SUITES: dict[str, Suite] = {
     ),
     "many-players": Suite("games of 3 to 1,000 players without a tensor", tuple(t.id for t in MANY_PLAYERS)),
     "many-actions": Suite("90 to 1,000 actions", tuple(task.id for task in MANY_ACTIONS)),
+    "language": Suite(
+        "short tasks for language models, horizons 20 to 50, 8 runs", tuple(t.id for t in LANGUAGE), runs=8
+    ),
     "paper": Suite("the simplex experiments, horizon 20", tuple(t.id for t in _PAPER)),
     "smoke": Suite(
         "three small tasks, a few seconds",

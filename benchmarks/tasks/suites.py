@@ -73,6 +73,12 @@ def find_tasks(names: str) -> list[Task]:
     return list(chosen.values())
 
 
+def default_runs(names: str) -> int:
+    """The runs of a task where nothing is asked for: what the named suites agree on, else 64."""
+    runs = {SUITES[name.strip()].runs if name.strip() in SUITES else 64 for name in names.split(",")}
+    return runs.pop() if len(runs) == 1 else 64
+
+
 def read_suite(path: str | Path) -> list[Task]:
     """The tasks of a suite file.
 

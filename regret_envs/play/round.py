@@ -23,7 +23,8 @@ from regret_envs.worlds import Episode, World
 class AgentLike(Protocol):
     """What a seat asks of an agent; see `regret_envs.agents.Agent`.
 
-    An agent may also have `describe(world, seat)` and `watch(policies)`, which `AgentSeat` calls.
+    An agent may also have `describe(world, seat)`, `watch(policies)` and, where acting in round 0 would be
+    wasted, `observe_start(losses)`; `AgentSeat` calls them.
     """
 
     def reset(
@@ -154,9 +155,14 @@ class AgentSeat(Seat):
         self._watch = getattr(self.agent, "watch", None) if len(self.players) == 1 else None
 
     def show_starting_losses(self, scale: float) -> None:
-        """Round 0: the agent acts to no effect and is shown random losses."""
+        """Round 0: the agent acts to no effect and is shown random losses, or these alone if it can tell."""
+        losses = self.starting_losses(scale)
+        observe_start = getattr(self.agent, "observe_start", None)
+        if observe_start is not None:
+            observe_start(losses)
+            return
         self.agent.act()
-        self.agent.observe(self.starting_losses(scale))
+        self.agent.observe(losses)
 
     def ask(self, t: int) -> FloatArray:
         """The agent's policies.

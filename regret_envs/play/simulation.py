@@ -290,6 +290,11 @@ class Simulation:
             _episode=self._episode,
         )
 
+    @property
+    def agents(self) -> list[AgentLike]:
+        """The agents, one per seat or one for all."""
+        return [seat.agent for seat in self._seats]
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything that is needed to go on: world, agents, random generators and sums.
 

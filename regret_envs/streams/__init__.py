@@ -4,6 +4,7 @@ from regret_envs.streams.adversaries import AdaptiveAdversary, BestResponse
 from regret_envs.streams.named import STREAMS, make
 from regret_envs.streams.recorded import Recorded, prices
 from regret_envs.streams.shifting import (
+    MisleadingLeader,
     PiecewiseStationary,
     Reversal,
     Seasonal,
@@ -30,6 +31,7 @@ __all__ = [
     "BiasedGaussian",
     "DriftingMean",
     "Gaussian",
+    "MisleadingLeader",
     "PiecewiseStationary",
     "Rademacher",
     "Recorded",

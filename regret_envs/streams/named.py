@@ -9,6 +9,7 @@ from regret_envs.names import lookup
 from regret_envs.streams.adversaries import AdaptiveAdversary, BestResponse
 from regret_envs.streams.recorded import Recorded, prices
 from regret_envs.streams.shifting import (
+    MisleadingLeader,
     PiecewiseStationary,
     Reversal,
     Seasonal,
@@ -39,6 +40,7 @@ STREAMS: dict[str, Callable[..., World]] = {
     "constrained": StochasticallyConstrained,
     "reversal": Reversal,
     "swap_lower_bound": SwapLowerBound,
+    "misleading": MisleadingLeader,
     "adaptive": AdaptiveAdversary,
     "best_response": BestResponse,
     "recorded": Recorded,

@@ -252,3 +252,50 @@ class SwapLowerBound(Stream):
         coins = (rng.random((num_rounds, self.num_actions)) < 0.5).astype(np.float64)
         belongs = np.arange(self.num_actions) // self.group_size == group[:, None]
         return np.where(belongs, coins, 1.0)
+
+
+@dataclass(frozen=True)
+class MisleadingLeader(Stream):
+    """The action that leads always loses next: a sequence generated to mislead follow-the-leader.
+
+    The action with the least cumulative loss so far (the lowest of those that tie) loses 1 − u in the round
+    and the others u, with u uniform on [0, noise] for each of them. Nothing reacts to the agents. Whoever
+    follows the leader loses at least 1 − noise in every round but the first, where the best action loses at
+    most (1 + (d − 1) noise) / d a round on average, so that its regret is linear for small noise
+    (Cesa-Bianchi and Lugosi, "Prediction, Learning, and Games", 2006, Section 4.3, has the deterministic
+    case of two actions).
+
+    Args:
+        num_actions: d.
+        noise: the largest departure from 0 and 1.
+
+    Raises:
+        ValueError: if `num_actions` is below 1 or `noise` lies outside [0, 1].
+    """
+
+    num_actions: int = 3
+    _: KW_ONLY
+    noise: float = 0.2
+
+    def __post_init__(self) -> None:
+        at_least("num_actions", self.num_actions, 1)
+        if not 0 <= self.noise <= 1:
+            raise ValueError(f"noise must lie in [0, 1], got {self.noise!r}")
+
+    @property
+    def loss_scale(self) -> float:
+        """The range, 1."""
+        return 1.0
+
+    def start_run(self, rng: np.random.Generator, *, run: int, horizon: int) -> FloatArray:
+        """The cumulative losses, shape (num_actions,)."""
+        return np.zeros(self.num_actions)
+
+    def draw(self, rng: np.random.Generator, state: FloatArray, t: int, num_rounds: int) -> FloatArray:
+        """Fresh noise, and a loss for the leader of every round."""
+        losses = self.noise * rng.random((num_rounds, self.num_actions))
+        for row in losses:
+            leader = state.argmin()
+            row[leader] = 1.0 - row[leader]
+            state += row
+        return losses

@@ -201,3 +201,24 @@ def test_recorded_blocks_are_shuffled_run_by_run():
 def test_blocks_out_of_range(settings, message):
     with pytest.raises(ValueError, match=message):
         Recorded(np.zeros((8, 2)), **settings)
+
+
+@pytest.mark.parametrize(("num_actions", "noise"), [(2, 0.0), (3, 0.2), (5, 0.3)])
+def test_the_leader_is_misled_and_hedge_is_not(num_actions, noise):
+    world, horizon = streams.MisleadingLeader(num_actions, noise=noise), 400
+    losses = losses_of(world, horizon, 20)
+    leaders = np.concatenate([np.zeros((1, 20), dtype=int), losses.cumsum(0).argmin(2)[:-1]])
+    led = np.take_along_axis(losses, leaders[:, :, None], 2)[:, :, 0]
+    assert (led >= 1 - noise).all()
+    assert (losses.sum(2) <= 1 + (num_actions - 1) * noise).all()
+    follower = simulate(world, FollowTheLeader(), horizon=horizon, num_runs=20).regret()[0]
+    linear = (horizon - 1) * (1 - noise) - horizon * (1 + (num_actions - 1) * noise) / num_actions
+    assert (follower >= linear).all()
+    hedge = simulate(world, Hedge(), horizon=horizon, num_runs=20).regret()[0]
+    assert (hedge <= math.sqrt(2 * horizon * math.log(num_actions)) + 1e-9).all()
+    assert linear > 2 * hedge.max()
+
+
+def test_misleading_noise_is_a_share():
+    with pytest.raises(ValueError, match="noise must lie in"):
+        streams.MisleadingLeader(noise=1.5)
