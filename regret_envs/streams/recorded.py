@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import math
+import logging
+import multiprocessing
 import os
-import zipfile
-import zlib
 from collections.abc import Sequence
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import resources
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from regret_envs.arrays import FloatArray, IntArray
-from regret_envs.names import lookup, near_matches
+from regret_envs.names import UnknownNameError, lookup, near_matches
+from regret_envs.numpy_files import NpzArrays, read_npy
 from regret_envs.seeding import RunSeeds
+from regret_envs.streams.tables import TableSettings, read_table
 from regret_envs.validation import at_least
 from regret_envs.worlds import Stream, StreamEpisode
 
@@ -30,9 +30,8 @@ class Recorded(Stream):
     """A recorded sequence of losses, held in memory and read once.
 
     Args:
-        source: an array of shape (rounds, num_actions), or the path of a file that holds one: `.npy`,
-            `.npz`, `.csv` (commas; a first row without any number names the columns) or `.parquet`
-            (a column an action; needs the extra `parquet`).
+        source: an array of shape (rounds, num_actions), or the path of a file that contains one: `.npy`,
+            `.npz`, `.csv` or `.parquet` (a column per action; needs the extra `parquet`).
         loss_scale: the scale of the recorded losses, their range or standard deviation. They are
             **divided** by it, so the stream's own `loss_scale` is 1.
         window: None: every run plays the sequence from its first round. n: run r plays the r-th full
@@ -40,10 +39,23 @@ class Recorded(Stream):
         block_length: None: the rounds come as they were recorded. n: every run plays the blocks of n rounds
             (the last one may be shorter) in an order of its own, drawn at random: what lies within n
             rounds of each other stays, what is further apart is lost.
-        key: which array of an `.npz` file that holds several.
+        key: which array of an `.npz` file that contains several.
         name: shown by `repr` and in errors; the file's name by default.
+        columns: of a table, the columns of losses in this order, by name or by number from 0; None: all.
+        skip: of a table, the columns to leave out, as `["date"]`. None: none, and a column that looks
+            like row labels is an error; `[]`: every column is losses.
+        header: whether the first row of a `.csv` names the columns. None: it does if it contains a word, and
+            numbers that may be names are an error.
+        separator: what lies between the cells of a `.csv`.
+        decimal: the decimal mark in text, "." or ",".
+        sign: "losses", or "rewards", which are negated.
+        transform: "log_returns": the rows are prices p, and the loss of a round is −log(p_t / p_{t−1}), one
+            round fewer than rows. "log_relatives": they are price relatives x, and the loss is −log x_t.
+            None: the rows are the losses.
 
     Attributes:
+        notes: a line per rule that was applied to something unusual in a table; also logged as a warning
+            under `regret_envs`, once per process.
         losses: shape (rounds, num_actions), divided by the scale, float64, read-only.
         num_windows: how many different runs there are: full windows, or 1 without `window`.
 
@@ -66,19 +78,42 @@ class Recorded(Stream):
         block_length: int | None = None,
         key: str | None = None,
         name: str | None = None,
+        columns: Sequence[str | int] | None = None,
+        skip: Sequence[str | int] | None = None,
+        header: bool | None = None,
+        separator: str = ",",
+        decimal: str = ".",
+        sign: Literal["losses", "rewards"] = "losses",
+        transform: Literal["log_returns", "log_relatives"] | None = None,
     ) -> None:
+        lookup("sign", sign, dict.fromkeys(("losses", "rewards")))
+        if transform is not None:
+            lookup("transform", transform, _TRANSFORMS)
+            if sign != "losses":
+                raise ValueError(
+                    f'transform = "{transform}" takes prices, of which more is better: leave out sign'
+                )
+        table = TableSettings(columns=columns, skip=skip, header=header, separator=separator, decimal=decimal)
         if not (np.isfinite(loss_scale) and loss_scale > 0):
             raise ValueError(f"loss_scale must be finite and positive, got {loss_scale!r}")
         if isinstance(source, (str, os.PathLike)):
             path = Path(source)
             self.name = name or path.name
-            losses = _read(path, key)
+            stored, self.notes = _read(path, key, table)
+            _say(self.notes)
         elif key is not None:
             raise ValueError(f"key={key!r} names an array of an .npz file, but the source is an array")
         else:
             self.name = name or "recorded losses"
-            losses = _table(source, self.name)
+            _refuse_table_settings(table, self.name)
+            stored, self.notes = _table(source, self.name), ()
+        if transform is not None:
+            losses = -_TRANSFORMS[transform](stored, self.name)
+        else:
+            losses = -stored if sign == "rewards" else stored
         self.losses = losses / loss_scale
+        # Logarithms differ in their last bit between CPUs, so what is hashed are the prices themselves.
+        self._hashed = ("", self.losses) if transform is None else (f"{transform} / {loss_scale!r}", stored)
         self.losses.flags.writeable = False
         num_rounds, self.num_actions = losses.shape
         if window is not None and at_least("window", window, 1) > num_rounds:
@@ -99,9 +134,13 @@ class Recorded(Stream):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the shape and the bytes of `losses`, in hexadecimal: the same losses, the same hash."""
-        digest = hashlib.sha256(repr(self.losses.shape).encode())
-        digest.update(self.losses.astype("<f8").tobytes())
+        """SHA-256 of the data, in hexadecimal: the same losses, the same hash, on every machine.
+
+        Of the shape and the bytes of `losses`; with `transform` of the prices and the settings.
+        """
+        settings, stored = self._hashed
+        digest = hashlib.sha256(f"{settings}{stored.shape!r}".encode())
+        digest.update(stored.astype("<f8").tobytes())
         return digest.hexdigest()
 
     def start(self, *, num_agents: int, horizon: int, seeds: RunSeeds) -> StreamEpisode:
@@ -119,7 +158,7 @@ class Recorded(Stream):
         if self.window is not None and seeds.runs.stop > self.num_windows:
             raise ValueError(
                 f"{self.name} has {self.num_windows} full windows of {self.window} rounds, one a run: "
-                f"run {seeds.runs.stop - 1} (counted from 0) is not there"
+                f"run {seeds.runs.stop - 1} (counted from 0) is not there; give num_runs = {self.num_windows}"
             )
         return super().start(num_agents=num_agents, horizon=horizon, seeds=seeds)
 
@@ -171,14 +210,20 @@ def prices(
     """
     lookup("market", market, MARKETS)
     file = resources.files("regret_envs").joinpath("data", "price_relatives.npz")
-    with file.open("rb") as opened, np.load(opened) as arrays:
-        relatives = arrays[market].astype(np.float64)
+    with file.open("rb") as opened, np.load(opened, allow_pickle=False) as arrays:
+        relatives = arrays[market]
     return Recorded(
-        -np.log(relatives), loss_scale=loss_scale, window=window, block_length=block_length, name=market
+        relatives,
+        loss_scale=loss_scale,
+        window=window,
+        block_length=block_length,
+        name=market,
+        transform="log_relatives",
     )
 
 
-def _read(path: Path, key: str | None) -> FloatArray:
+def _read(path: Path, key: str | None, table: TableSettings) -> tuple[FloatArray, tuple[str, ...]]:
+    """What a file contains, and the notes about how it was read."""
     suffix = path.suffix.lower()
     if suffix not in _FORMATS:
         raise ValueError(
@@ -186,101 +231,62 @@ def _read(path: Path, key: str | None) -> FloatArray:
         )
     if key is not None and suffix != ".npz":
         raise ValueError(f"key={key!r} names an array of an .npz file, but {path.name} is {suffix}")
+    if suffix in (".npy", ".npz"):
+        _refuse_table_settings(table, path.name)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file of recorded losses at {path}")
-    if suffix == ".csv":
-        return _read_csv(path)
-    if suffix == ".parquet":
-        return _read_parquet(path)
-    try:
-        arrays = _read_numpy(path, key)
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path} cannot be read as {suffix}: {error}") from error
+    if suffix in (".csv", ".parquet"):
+        read = read_table(path, table)
+        return _table(read.values, path.name), read.notes
     if suffix == ".npy":
-        return _table(arrays[""], path.name)
+        return _table(read_npy(path), path.name), ()
+    arrays = NpzArrays(path)
     if key is None and len(arrays) != 1:
         raise ValueError(f"{path} holds {len(arrays)} arrays, choose one by key=: {list(arrays)}")
     key = next(iter(arrays)) if key is None else key
-    return _table(lookup(f"array of {path.name}", key, arrays), f"{path.name}[{key!r}]")
+    if key not in arrays:
+        raise UnknownNameError(f"unknown array of {path.name} {key!r}: {near_matches(key, arrays)}")
+    return _table(arrays[key], f"{path.name}[{key!r}]"), ()
+
+
+def _refuse_table_settings(table: TableSettings, source: str) -> None:
+    if table != TableSettings():
+        raise ValueError(
+            f"{source} has no cells: columns, skip, header, separator and decimal are for .csv and .parquet"
+        )
 
 
 _FORMATS = (".npy", ".npz", ".csv", ".parquet")
 
 
-def _read_numpy(path: Path, key: str | None) -> dict[str, Any]:
-    """The array of an .npy file under the empty name, or of an .npz file the one asked for beside names."""
-    with path.open("rb") as file:
-        if path.suffix.lower() == ".npy":
-            return {"": np.lib.format.read_array(file, allow_pickle=False)}
-        with np.lib.npyio.NpzFile(file, allow_pickle=False) as arrays:
-            # What lies beside it need not be numbers.
-            wanted = arrays.files[0] if key is None and len(arrays.files) == 1 else key
-            return {name: arrays[name] if name == wanted else None for name in arrays.files}
+@cache
+def _say(notes: tuple[str, ...]) -> None:
+    """Log the notes, once per process; a pool's workers keep silent about what the main process said."""
+    if multiprocessing.parent_process() is None:
+        for note in notes:
+            logging.getLogger(__name__).warning(note)
 
 
-_MISSING = {"", "na", "n/a", "nan", "null", "none"}
+def _log_relatives(relatives: FloatArray, name: str) -> FloatArray:
+    """log x_t of a table of price relatives."""
+    if not (relatives > 0).all():
+        row, column = (int(i) for i in np.argwhere(relatives <= 0)[0])
+        raise ValueError(
+            f"{name}: row {row}, column {column}, counted from 0, is {relatives[row, column]:g}: a transform "
+            "is for prices, which are above 0"
+        )
+    return np.log(relatives)
 
 
-def _read_csv(path: Path) -> FloatArray:
-    """Rows are named as a person counts them in the file: from 1, a header and blank lines included."""
-    rows: list[list[float]] = []
-    names: list[str] | None = None
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file, strict=True)
-        try:
-            for cells in filter(None, reader):
-                if names is None:
-                    names = cells if not any(_is_missing_or_number(cell) for cell in cells) else []
-                    width = len(cells)
-                    if width == 1 and any(other in cells[0] for other in ";\t"):
-                        where = f"{path.name}: row {reader.line_num}"
-                        raise ValueError(f"{where}: cells must lie between commas, got {cells[0]!r}")
-                    if names:
-                        continue
-                if len(cells) != width:
-                    raise ValueError(
-                        f"{path.name}: row {reader.line_num} has {len(cells)} cells, the first has {width}"
-                    )
-                rows.append([])
-                for column, cell in enumerate(cells, start=1):
-                    named = f" ({names[column - 1]!r})" if names else ""
-                    where = f"{path.name}: row {reader.line_num}, column {column}{named}"
-                    if cell.strip().lower() in _MISSING:
-                        raise ValueError(f"{where}: the value is missing ({cell!r})")
-                    try:
-                        value = float(cell)
-                    except ValueError:
-                        raise ValueError(f"{where}: {cell!r} is not a number") from None
-                    if not math.isfinite(value):
-                        raise ValueError(f"{where}: {value} is not finite")
-                    rows[-1].append(value)
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise ValueError(f"{path} cannot be read as .csv: {error}") from error
-    return _table(rows, path.name)
+def _log_returns(prices: FloatArray, name: str) -> FloatArray:
+    """log(p_t / p_{t−1}) of a table of prices, one row fewer."""
+    if len(prices) < 2:
+        raise ValueError(f'{name}: transform = "log_returns" needs two rows of prices, got {len(prices)}')
+    _log_relatives(prices, name)
+    return np.log(prices[1:] / prices[:-1])
 
 
-def _is_missing_or_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return cell.strip().lower() in _MISSING
-    return True
-
-
-def _read_parquet(path: Path) -> FloatArray:
-    try:
-        import pyarrow as pa  # type: ignore[import-untyped, import-not-found, unused-ignore]
-        import pyarrow.parquet as pq  # type: ignore[import-untyped, import-not-found, unused-ignore]
-    except ImportError as error:
-        raise ImportError(
-            f'{path.name}: reading Parquet needs the extra "parquet": pip install "regret-envs[parquet]"'
-        ) from error
-    try:
-        table = pq.read_table(path)
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{path} cannot be read as .parquet: {error}") from error
-    columns = [_dates_as_text(column.to_numpy()) for column in table.columns]
-    return _table(np.stack(columns, axis=1) if columns else [], path.name, table.column_names)
+_TRANSFORMS = {"log_returns": _log_returns, "log_relatives": _log_relatives}
 
 
 def _dates_as_text(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -288,7 +294,7 @@ def _dates_as_text(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array.astype(str).astype(object) if array.dtype.kind in "mM" else array
 
 
-def _table(source: npt.ArrayLike, name: str, columns: Sequence[str] | None = None) -> FloatArray:
+def _table(source: npt.ArrayLike, name: str) -> FloatArray:
     """A copy of `source` as float64 (rounds, num_actions), or what is wrong with it and where."""
     if np.ma.is_masked(source):
         source = np.ma.filled(np.ma.asarray(source).astype(np.float64), np.nan)
@@ -302,8 +308,7 @@ def _table(source: npt.ArrayLike, name: str, columns: Sequence[str] | None = Non
         raise ValueError(f"{name} must have shape (rounds, num_actions), got {array.shape}")
 
     def where(row: int, column: int) -> str:
-        named = f" ({columns[column]!r})" if columns else ""
-        return f"{name}: row {row}, column {column}{named}, counted from 0"
+        return f"{name}: row {row}, column {column}, counted from 0"
 
     if array.dtype.kind not in "fiub":
         # As objects, the cells of a list are still what they were before NumPy made them all text.

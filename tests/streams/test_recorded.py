@@ -113,9 +113,8 @@ class TestBadInput:
             ("1,2\n3,inf\n", r"row 2, column 2: inf is not finite"),
             ("1,2\n3,x4\n", r"row 2, column 2: 'x4' is not a number"),
             ("date,a\n2020-01-01,1\n", r"row 2, column 1 \('date'\): '2020-01-01' is not a number"),
-            ("day,1\n3,4\n", r"row 1, column 1: 'day' is not a number"),
-            (",0,1\n0,4,5\n", r"row 1, column 1: the value is missing"),
-            (",a,b\n0,4,5\n", r"row 1, column 1: the value is missing"),
+            (",0,1\n0,4,5\n", r"the first row \(, 0, 1\) may be a header: .*header = true .*header = false"),
+            (",a,b\n0,4,5\n", r"column 1 has no name, and its cells count from 0.*skip = \[0\].*skip = \[\]"),
             ("1,2\n3,4,5\n", r"bad.csv: row 2 has 3 cells, the first has 2"),
             ("a,b\n1,2\n3\n", r"bad.csv: row 3 has 1 cells, the first has 2"),
             ("a;b\n1,5;2,5\n", r"bad.csv: row 1: cells must lie between commas, got 'a;b'"),
@@ -200,16 +199,16 @@ class TestBadInput:
         for table, message in [
             (
                 {"a": [1, 2], "b": [3, None]},
-                r"bad.parquet: row 1, column 1 \('b'\), counted from 0: the value is",
+                r"bad.parquet: row 2, column 2 \('b'\): the value is missing \(None\)",
             ),
-            ({"day": ["mon", "tue"], "b": [3.0, 4.0]}, r"row 0, column 0 \('day'\).*'mon' is not a number"),
+            ({"day": ["mon", "tue"], "b": [3.0, 4.0]}, r"row 1, column 1 \('day'\): 'mon' is not a number"),
             (
                 {"a": [1.0], "day": [datetime.date(2020, 1, 2)]},
-                r"row 0, column 1 \('day'\).*'2020-01-02' is not a number",
+                r"row 1, column 2 \('day'\).*'2020-01-02' is not a number but a date .*skip = \[\"day\"\]",
             ),
             (
                 {"time": pa.array([5], pa.timestamp("ns")), "b": pa.array([5], pa.timestamp("ns"))},
-                r"row 0, column 0 \('time'\).*'1970-01-01T.*' is not a number",
+                r"row 1, column 1 \('time'\).*'1970-01-01.*' is not a number",
             ),
             ({"a": pa.array([], pa.float64())}, "bad.parquet has no rows"),
             ({}, "bad.parquet has no rows"),

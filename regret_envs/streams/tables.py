@@ -1,0 +1,387 @@
+"""Tables of numbers from CSV and Parquet files, read by one set of rules.
+
+A file is read as columns of cells; what a cell may be, and which columns are losses, does not depend on
+the format. What cannot be told from the file (whether a first row of numbers is a header, whether a column
+that counts is losses) is an error that names the settings that decide it.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import hashlib
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regret_envs.arrays import FloatArray
+from regret_envs.names import lookup
+from regret_envs.streams import cells
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSettings:
+    """How a table is read.
+
+    Attributes:
+        columns: the columns of losses, by name or by number from 0, in this order; None: all.
+        skip: columns that are left out, likewise. None: none, and a column that looks like row labels
+            is an error; (): every column is losses.
+        header: whether the first row names the columns. None: it does if it holds a word.
+        separator: what lies between cells.
+        decimal: the decimal mark, "." or ",".
+
+    Raises:
+        ValueError, TypeError: if a setting is not one of these.
+    """
+
+    columns: Sequence[str | int] | None = None
+    skip: Sequence[str | int] | None = None
+    header: bool | None = None
+    separator: str = ","
+    decimal: str = "."
+
+    def __post_init__(self) -> None:
+        for name, chosen in (("columns", self.columns), ("skip", self.skip)):
+            if chosen is None:
+                continue
+            entries = [] if isinstance(chosen, str) else list(chosen)
+            if isinstance(chosen, str) or any(
+                isinstance(c, bool) or not isinstance(c, (str, int)) for c in entries
+            ):
+                raise TypeError(f'{name} must be a list of names or numbers, as ["date", 3], got {chosen!r}')
+            object.__setattr__(self, name, tuple(entries))
+            if len(set(entries)) < len(entries):
+                raise ValueError(f"{name} names a column twice: {entries}")
+        if self.columns is not None and self.skip is not None:
+            raise ValueError("columns and skip exclude each other: give one of them")
+        if self.columns is not None and not len(self.columns):
+            raise ValueError("columns is empty: name the columns of losses, or leave it out for all of them")
+        if self.header not in (None, True, False):
+            raise TypeError(f"header must be true or false, got {self.header!r}")
+        if not isinstance(self.separator, str) or len(self.separator) != 1 or self.separator in '"\r\n':
+            raise ValueError(f'separator must be one character, as ";" or "\\t", got {self.separator!r}')
+        if self.decimal not in (".", ","):
+            raise ValueError(f'decimal must be "." or ",", got {self.decimal!r}')
+        if self.decimal == self.separator:
+            raise ValueError(
+                f'decimal and separator are both {self.decimal!r}: with decimal = "," give separator = ";"'
+            )
+
+
+@dataclass(frozen=True)
+class Table:
+    """What was read.
+
+    Attributes:
+        values: shape (rows, columns), float64.
+        names: the columns' names, or "" without one.
+        notes: one line per rule that was applied to something unusual.
+    """
+
+    values: FloatArray
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def read_table(path: Path, settings: TableSettings) -> Table:
+    """The numbers of a `.csv` or `.parquet` file.
+
+    Raises:
+        ValueError: if the file is unreadable or ragged, a cell is not a finite number, or the file leaves
+            open what is losses; names row, column and the setting to write.
+        UnknownNameError: if there is no such column; lists the near matches.
+        ImportError: if Parquet is asked for and pyarrow is not installed; names the extra.
+    """
+    # A task makes its world again for every cell; the content is parsed once.
+    return _parsed(path, hashlib.sha256(path.read_bytes()).digest(), settings)
+
+
+@lru_cache(maxsize=8)
+def _parsed(path: Path, digest: bytes, settings: TableSettings) -> Table:
+    raw = _read_parquet(path, settings) if path.suffix.lower() == ".parquet" else _read_csv(path, settings)
+    chosen = _chosen(raw, settings)
+    notes = list(raw.notes)
+    if settings.columns is None and settings.skip is None:
+        _refuse_labels(raw, chosen)
+    values = np.empty((len(raw.rows), len(chosen)))
+    for position, column in enumerate(chosen):
+        values[:, position], column_notes = _numbers(raw, column, settings.decimal)
+        notes += column_notes
+    return Table(values, tuple(raw.names[c] for c in chosen), tuple(notes))
+
+
+@dataclass
+class _Raw:
+    """The cells of a file before they are numbers; texts in CSV, any objects in Parquet."""
+
+    file: str
+    names: list[str]
+    rows: list[Sequence[Any]]
+    where_row: Callable[[int], str]
+    notes: list[str] = field(default_factory=list)
+
+    def where(self, column: int, row: int | None = None) -> str:
+        """A place, as a person counts it in the file."""
+        name = f" ({self.names[column]!r})" if self.names[column] else ""
+        row_text = "" if row is None else f"{self.where_row(row)}, "
+        return f"{self.file}: {row_text}column {column + 1}{name}"
+
+    def key(self, column: int) -> str:
+        """How a setting names the column, as in TOML."""
+        name = self.names[column]
+        return f'"{name}"' if name and self.names.count(name) == 1 else str(column)
+
+
+def _chosen(raw: _Raw, settings: TableSettings) -> list[int]:
+    """The numbers of the columns that are read."""
+    width = len(raw.names)
+
+    def find(wanted: str | int) -> int:
+        if isinstance(wanted, str):
+            named = {name: i for i, name in enumerate(raw.names) if name}
+            if not named:
+                raise ValueError(
+                    f"{raw.file} has no column names: give {wanted!r} as a number from 0, or header = true"
+                )
+            if raw.names.count(wanted) > 1:
+                raise ValueError(f"{raw.file} has several columns {wanted!r}: give their numbers from 0")
+            return lookup(f"column of {raw.file}", wanted, named)
+        if not 0 <= wanted < width:
+            raise ValueError(f"{raw.file} has columns 0 … {width - 1}, there is no column {wanted}")
+        return wanted
+
+    if settings.columns is not None:
+        return [find(c) for c in settings.columns]
+    left_out = {find(c) for c in settings.skip or ()}
+    chosen = [c for c in range(width) if c not in left_out]
+    if width and not chosen:
+        raise ValueError(f"{raw.file}: skip leaves no column")
+    return chosen
+
+
+def _numbers(raw: _Raw, column: int, decimal: str) -> tuple[FloatArray, list[str]]:
+    """A column as numbers, and the notes about it."""
+    row_cells = [row[column] for row in raw.rows]
+    readers: list[tuple[Callable[[Any], float | None], str]] = [
+        (lambda cell: cells.number(cell, decimal), ""),
+        (cells.truth, "true and false are read as 1 and 0"),
+        (lambda cell: cells.percent(cell, decimal), "percentages are read as hundredths"),
+    ]
+    # All cells of a column are of one kind, that of its first.
+    first = next(
+        (reader for reader in readers if row_cells and reader[0](row_cells[0]) is not None), readers[0]
+    )
+    values = np.empty(len(row_cells))
+    for row, cell in enumerate(row_cells):
+        value = first[0](cell)
+        if value is None or not math.isfinite(value):
+            where = raw.where(column, row)
+            if value is not None and not math.isnan(value):
+                raise ValueError(f"{where}: {value} is not finite")
+            raise ValueError(f"{where}: {_fault(raw, column, cell, decimal, mixed=row > 0)}")
+        values[row] = value
+    return values, [f"{raw.where(column)}: {first[1]}"] if first[1] else []
+
+
+def _fault(raw: _Raw, column: int, cell: Any, decimal: str, mixed: bool) -> str:
+    """What is wrong with a cell, and which setting to write."""
+    if cells.is_missing(cell):
+        unnamed = not any(raw.names) and not mixed
+        hint = "; write header = true if the row names the columns" if unnamed else ""
+        return f"the value is missing ({cell!r}){hint}"
+    if cells.is_date(cell):
+        return f"{str(cell)!r} is not a number but a date or time: write skip = [{raw.key(column)}]"
+    if mixed and (cells.truth(cell) is not None or cells.percent(cell, decimal) is not None):
+        return f"{cell!r} is not a number like those above it: write a column in one way"
+    shown = repr(cell if isinstance(cell, (str, bytes)) else str(cell))
+    fault = f"{shown} is not a number"
+    if isinstance(cell, str):
+        if cells.number(cell, "," if decimal == "." else ".") is not None and not (
+            decimal == "." and re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+", cell.strip())
+        ):
+            other = "," if decimal == "." else "."
+            return f'{fault}: write decimal = "{other}" if that is the decimal mark'
+        if "_" in cell or "," in cell or "'" in cell:
+            return f"{fault}: write it without marks between digits"
+        if ";" in cell or "\t" in cell:
+            mark = ";" if ";" in cell else "\\t"
+            return f'{fault}: write separator = "{mark}" if that is what lies between cells'
+    return f"{fault}: write skip = [{raw.key(column)}] to leave the column out"
+
+
+_LABEL_NAMES = re.compile(
+    r"(index|idx|row|rows|id|no|nr|#|round|rounds|t|step|steps|iteration|time|timestamp|datetime|date|day|days"
+    r"|week|month|year|unnamed: ?\d+|__index_level_\d+__|level_\d+)",
+    re.IGNORECASE,
+)
+
+
+def _refuse_labels(raw: _Raw, chosen: Sequence[int]) -> None:
+    """Raise `ValueError` if a column of whole numbers looks like row labels, and no setting says."""
+    if len(chosen) < 2:
+        return
+    counted: dict[int, list[int]] = {}
+    for column in chosen:
+        integers = [n for row in raw.rows if (n := cells.integer(row[column])) is not None]
+        if raw.rows and len(integers) == len(raw.rows):
+            counted[column] = integers
+    for column, whole in counted.items():
+        name = raw.names[column].strip()
+        increasing = whole == sorted(set(whole))
+        counts = whole[0] in (0, 1) and whole == list(range(whole[0], whole[0] + len(whole)))
+        named = raw.names != [""] * len(raw.names)
+        unnamed = named and cells.is_missing(name)
+        labels = _LABEL_NAMES.fullmatch(name) and len(whole) > 1
+        if all(_is_day(n) for n in whole):
+            what = "are dates"
+        elif counts and (unnamed or labels or (column == chosen[0] and len(whole) > 2)):
+            what = f"count from {whole[0]}"
+        elif increasing and labels:
+            what = "increase"
+        else:
+            continue
+        key = raw.key(column)
+        unnamed_text = "has no name, and its cells" if unnamed else ": its cells"
+        raise ValueError(
+            f"{raw.where(column)} {unnamed_text} {what}: they look like row labels. Write skip = [{key}] to "
+            "leave them out, or skip = [] if they are losses"
+        )
+
+
+def _is_day(number: int) -> bool:
+    """Whether a number is a date written as 20200131."""
+    if not 18000101 <= number <= 22001231:
+        return False
+    try:
+        datetime.date(number // 10000, number // 100 % 100, number % 100)
+    except ValueError:
+        return False
+    return True
+
+
+def _first_row_is_header(file: str, rows: Sequence[Sequence[str]], settings: TableSettings) -> bool:
+    """Whether the first row of a CSV file names the columns.
+
+    Raises:
+        ValueError: if it may or may not.
+    """
+    if settings.header is not None:
+        return settings.header
+    first, below = rows[0], rows[1:]
+    asked_by_name = [c for c in [*(settings.columns or ()), *(settings.skip or ())] if isinstance(c, str)]
+    if any(name in first for name in asked_by_name):
+        return True
+    left_out = {c for c in settings.skip or () if isinstance(c, int)}
+    asked = [c for c in settings.columns or range(len(first)) if isinstance(c, int)]
+    kept = [c for c in asked if 0 <= c < len(first) and c not in left_out]
+
+    def is_text(cell: str) -> bool:
+        return cells.is_date(cell) or cells.is_word(cell, settings.decimal)
+
+    texts = [c for c in kept if is_text(first[c])]
+    # Where the cell below is text too, the column says nothing about the first row.
+    telling = [c for c in texts if not (below and len(below[0]) > c and is_text(below[0][c]))]
+    if telling or (texts and not any(map(cells.is_date, first)) and len(texts) == len(kept)):
+        return True
+    shown = ", ".join(first[:4]) + (", …" if len(first) > 4 else "")
+    decide = "write header = true if it names the columns, header = false if it is the first round"
+    reason = _looks_like_header(
+        [first[c] for c in kept], [[row[c] for c in kept if c < len(row)] for row in below]
+    )
+    if reason:
+        raise ValueError(f"{file}: the first row ({shown}) may be a header: {reason}; {decide}")
+    return False
+
+
+def _looks_like_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> str:
+    """Why a first row of numbers may name the columns, or "" if nothing says so."""
+    labels = first[1:] if len(first) > 2 and cells.is_missing(first[0]) else first
+    whole = [cells.integer(cell) for cell in labels]
+    names = [n for n in whole if n is not None]
+    if len(names) < len(labels) or len(set(names)) < len(names) or not names:
+        return ""
+    in_sequence = names == list(range(names[0], names[0] + len(names)))
+    if len(labels) < len(first):
+        return "it begins with an empty cell, as row labels' do" if in_sequence else ""
+    if in_sequence and len(names) > 1 and (names[0] == 0 or (names[0] == 1 and len(names) > 2)):
+        return f"its numbers count from {names[0]}"
+    if len(names) > 1 and all(1800 <= n <= 2200 for n in names) and names == sorted(names):
+        return "its numbers are years"
+    if not below:
+        return ""
+    if len(names) > 1 and any(
+        "." in c or "e" in c.lower() for row in below for c in row if cells.integer(c) is None
+    ):
+        return "whole numbers stand over decimals"
+    beneath = [n for row in below for n in map(cells.integer, row) if n is not None]
+    if len(names) > 1 and beneath and min(map(abs, names)) > 10 * max(map(abs, beneath)):
+        return "its numbers are far larger than those beneath"
+    return ""
+
+
+def _read_csv(path: Path, settings: TableSettings) -> _Raw:
+    """Rows are named as a person counts them in the file: from 1, a header and blank lines included."""
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file, delimiter=settings.separator, strict=True)
+        try:
+            for row_cells in filter(None, reader):
+                rows.append(row_cells)
+                lines.append(reader.line_num)
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise ValueError(f"{path} cannot be read as .csv: {error}") from error
+    if not rows:
+        return _Raw(path.name, [], [], str)
+    width = len(rows[0])
+    other = next((c for c in ";\t,|" if c != settings.separator and c in rows[0][0]), None)
+    if width == 1 and other:
+        mark = "\\t" if other == "\t" else other
+        between = "commas" if settings.separator == "," else repr(settings.separator)
+        raise ValueError(
+            f"{path.name}: row {lines[0]}: cells must lie between {between}, got {rows[0][0]!r}: "
+            f'write separator = "{mark}"'
+        )
+    for row_cells, line in zip(rows, lines, strict=True):
+        if len(row_cells) != width:
+            raise ValueError(f"{path.name}: row {line} has {len(row_cells)} cells, the first has {width}")
+    header = _first_row_is_header(path.name, rows, settings)
+    names = [""] * width
+    notes = []
+    if header:
+        names, rows, lines = rows[0], rows[1:], lines[1:]
+        if any(not cells.is_word(name, settings.decimal) for name in names):
+            shown = ", ".join(names[:4]) + (", …" if width > 4 else "")
+            notes.append(f"{path.name}: the first row ({shown}) names the columns")
+    return _Raw(path.name, names, list(rows), lambda row: f"row {lines[row]}", notes)
+
+
+def _read_parquet(path: Path, settings: TableSettings) -> _Raw:
+    """Rows are counted from 1."""
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped, import-not-found, unused-ignore]
+        import pyarrow.parquet as pq  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError as error:
+        raise ImportError(
+            f'{path.name}: reading Parquet needs the extra "parquet": pip install "regret-envs[parquet]"'
+        ) from error
+    if settings.header is not None or settings.separator != ",":
+        raise ValueError(f"{path.name}: header and separator are for .csv; a Parquet file names its columns")
+    try:
+        table = pq.read_table(path)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path} cannot be read as .parquet: {error}") from error
+    columns = []
+    for column in table.columns:
+        # Timestamps of nanoseconds have no Python object without pandas.
+        as_text = pa.types.is_temporal(column.type)
+        columns.append((column.cast(pa.string()) if as_text else column).to_pylist())
+    rows: list[Sequence[Any]] = list(zip(*columns, strict=True))
+    return _Raw(path.name, list(table.column_names), rows, lambda row: f"row {row + 1}")
