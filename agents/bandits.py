@@ -7,7 +7,6 @@ last two play one action a round, so the estimate is its loss itself.
 from __future__ import annotations
 
 import math
-from collections import deque
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -170,23 +169,23 @@ class OneActionAgent(Agent):
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
         """Forget all plays."""
+        super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
         self._rng = rng
         self._t = 0
         self._counts = np.zeros((num_actions, num_runs))
         self._lost = np.zeros((num_actions, num_runs))  # in units of ρ
         self._runs = np.arange(num_runs)
-        self._drawn: deque[IntArray] = deque()
 
     def _choose(self, actions: IntArray) -> FloatArray:
         """The policies that play `actions`, shape (num_runs,)."""
-        self._drawn.append(actions)
+        self.remember(actions)
         policies = np.zeros_like(self._counts)
         policies[actions, self._runs] = 1.0
         return policies.T
 
     def _seen(self, losses: FloatArray) -> tuple[IntArray, FloatArray]:
         """The actions of the first round not seen yet, and their losses over ρ."""
-        actions = self._drawn.popleft()
+        actions = self.recall()
         self._t += 1
         return actions, np.asarray(losses, dtype=np.float64).T[actions, self._runs] / self.loss_range
 

@@ -9,23 +9,28 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal
+from collections import deque
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from regret_envs.agents.usage import Usage
 from regret_envs.arrays import FloatArray
 from regret_envs.feedback import Takes
+from regret_envs.play.round import Hooks
 
 Bounds = Literal["external", "swap", "internal", "tracking", "adaptive", ""]
 
 
-class Agent(ABC):
+class Agent(Hooks, ABC):
     """An online-learning agent: subclass it and write three methods.
 
     The k-th call of `observe` brings the losses of the round of the k-th call of `act`. Usually that is
-    the last one; under delay it is not, so an agent that needs the policy it played keeps a queue of
-    them (`act` appends, `observe` takes the first) and counts the rounds it was shown.
+    the last one; under delay it is not. An agent that needs the policy it played calls `super().reset(...)`
+    in `reset`, `self.remember(policy)` in `act` and `self.recall()` in `observe`.
+
+    An agent that can use more than its losses overrides `describe` (which world is played) or `watch` (what
+    the others played).
 
     Attributes:
         reference: the paper that the agent is from.
@@ -54,7 +59,7 @@ class Agent(ABC):
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
-        """Begin `num_runs` runs and forget the ones before.
+        """Begin `num_runs` runs and forget the ones before. Here: nothing is remembered.
 
         Args:
             num_actions: d.
@@ -62,6 +67,15 @@ class Agent(ABC):
             num_runs: independent runs played at once.
             rng: all randomness of the agent comes from here.
         """
+        self._remembered: deque[Any] = deque()
+
+    def remember(self, played: Any) -> None:
+        """Keep what was played, or anything else about the round, until its losses arrive."""
+        self._remembered.append(played)
+
+    def recall(self) -> Any:
+        """What was kept of the round whose losses arrived."""
+        return self._remembered.popleft()
 
     @abstractmethod
     def act(self) -> FloatArray:
@@ -106,7 +120,7 @@ class Agent(ABC):
 class SingleRunAgent(Agent):
     """An agent written for one run with 1-D arrays; it is copied for every run.
 
-    Subclasses write `reset_run`, `act_run` and `observe_run`.
+    Subclasses write `reset_run`, `act_run` and `observe_run`; every copy remembers and recalls for itself.
     """
 
     _runs: list[SingleRunAgent]
@@ -130,6 +144,7 @@ class SingleRunAgent(Agent):
         self._runs = []
         runs = [copy.deepcopy(self) for _ in range(num_runs)]
         for run, child in zip(runs, rng.spawn(num_runs), strict=True):
+            run._remembered = deque()
             run.reset_run(num_actions, horizon=horizon, rng=child)
         self._runs = runs
 

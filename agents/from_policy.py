@@ -6,7 +6,6 @@ agent is shown, so a policy meets on the leaderboard what it met in training.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -74,7 +73,7 @@ class PolicyAgent(Agent):
             raise ValueError(f"{self!r} cannot play: {reason}")
         self._map = ActionMap(num_actions, self.action_mode, logit_scale=self.logit_scale)
         self._observer = Observer(num_actions, horizon=horizon, num_runs=num_runs)
-        self._played: deque[FloatArray] = deque()
+        super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
 
     def act(self) -> FloatArray:
         """The policies that the actions mean.
@@ -83,12 +82,12 @@ class PolicyAgent(Agent):
             ActionError: if the policy's actions cannot be played.
         """
         policies = self._map(self.policy(self._observer.observations()), who=self.name)
-        self._played.append(policies)
+        self.remember(policies)
         return policies
 
     def observe(self, losses: FloatArray) -> None:
         """Take the round into the observations."""
-        self._observer.update(self._played.popleft(), losses.copy())
+        self._observer.update(self.recall(), losses.copy())
 
 
 def from_policy(

@@ -75,6 +75,7 @@ class AttentionModel(nn.Module, Agent):
         reason = self.unsupported(num_actions, horizon=horizon)
         if reason is not None:
             raise ValueError(reason)
+        super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
         self.eval()
         with torch.no_grad():
             self._state = self.begin(num_runs, horizon)

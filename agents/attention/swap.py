@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Literal, NamedTuple, Self
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -157,21 +155,14 @@ class SwapAttention(AttentionModel):
             self.residual = float(residual.max())
         return _State(logits, state.factor, policy)
 
-    def reset(
-        self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
-    ) -> None:
-        """As in the base class."""
-        super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
-        self._played: deque[Tensor] = deque()
-
     def act(self) -> FloatArray:
         """As in the base class; the policy is kept until its losses come."""
-        self._played.append(self._state.policy)
+        self.remember(self._state.policy)
         return super().act()
 
     def observe(self, losses: FloatArray) -> None:
         """As in the base class; the losses belong to the first policy kept."""
-        self._state = self._state._replace(policy=self._played.popleft())
+        self._state = self._state._replace(policy=self.recall())
         super().observe(losses)
 
     def __repr__(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-from collections import deque
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
@@ -82,12 +81,12 @@ class StronglyAdaptive(Agent):
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
         """Begin with an agent a level."""
+        super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
         self._rng = rng
         self._shape = (num_actions, num_runs)
         self._num_levels = horizon.bit_length() if horizon else None
         self._t = 0
         self._experts: list[_Expert] = []
-        self._played: deque[tuple[list[_Expert], list[FloatArray], FloatArray]] = deque()
         self._wake()
 
     def _wake(self) -> None:
@@ -108,12 +107,12 @@ class StronglyAdaptive(Agent):
         policies = np.zeros(self._shape)
         for weight, proposal in zip(weights, proposals, strict=True):
             policies += weight * proposal
-        self._played.append((list(self._experts), proposals, policies))
+        self.remember((list(self._experts), proposals, policies))
         return policies.T
 
     def observe(self, losses: FloatArray) -> None:
         """Show the experts the losses and weigh them anew."""
-        experts, proposals, policies = self._played.popleft()
+        experts, proposals, policies = self.recall()
         scaled = np.asarray(losses, dtype=np.float64).T / self.loss_range
         for expert, proposal in zip(experts, proposals, strict=True):
             gains = np.einsum("ar,ar->r", policies - proposal, scaled)

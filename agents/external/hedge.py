@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,17 +117,17 @@ class AdaHedge(Agent):
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
         """Start from the uniform policy with an infinite step."""
+        super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
         self._excess = np.zeros((num_actions, num_runs))  # losses above the leader's
         self._gap = np.zeros(num_runs)  # Δ
         self._total: FloatArray | None = None  # Σ of the weights, once known
-        self._played: deque[FloatArray] = deque()
 
     def act(self) -> FloatArray:
         """softmax(−η Σ ℓ), or uniform over the leaders."""
         weights = self._weights(self._excess)
         self._total = weights.sum(0)
         policies = weights / self._total
-        self._played.append(policies)
+        self.remember(policies)
         return policies.T
 
     def observe(self, losses: FloatArray) -> None:
@@ -141,7 +140,7 @@ class AdaHedge(Agent):
         self._excess -= least
         # The mix loss as a difference of potentials whose minima are taken out, so that nothing cancels.
         mix = least - np.log(self._weights(self._excess).sum(0) / total) / self._step()
-        self._gap += np.maximum((self._played.popleft() * added).sum(0) - mix, 0.0)
+        self._gap += np.maximum((self.recall() * added).sum(0) - mix, 0.0)
         self._total = None
 
     def _step(self) -> FloatArray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections import deque
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -61,9 +60,9 @@ class RegretPotentialAgent(Agent):
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
         """Start from the uniform policy."""
+        super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
         self._regrets = np.zeros((num_actions, num_runs))
         self._scales = np.zeros((num_actions, num_runs))
-        self._played: deque[FloatArray] = deque()
 
     @abstractmethod
     def _log_weights(self) -> FloatArray:
@@ -76,13 +75,13 @@ class RegretPotentialAgent(Agent):
     def act(self) -> FloatArray:
         """The weights, normalized; uniform where none is positive."""
         policies = normalized(self._log_weights())
-        self._played.append(policies)
+        self.remember(policies)
         return policies.T
 
     def observe(self, losses: FloatArray) -> None:
         """Add up the regrets and their scale."""
         scaled = np.asarray(losses, dtype=np.float64).T / self.loss_range
-        regrets = (self._played.popleft() * scaled).sum(0) - scaled
+        regrets = (self.recall() * scaled).sum(0) - scaled
         self._regrets += regrets
         self._scales += self._scale(regrets)
 

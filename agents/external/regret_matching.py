@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -48,13 +47,13 @@ class RegretMatching(Agent):
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
         """Start from the uniform policy."""
+        super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
         self._regrets = np.zeros((num_actions, num_runs))
-        self._played: deque[FloatArray] = deque()
 
     def act(self) -> FloatArray:
         """The positive regrets, normalized."""
         policies = _proportional(self._regrets)
-        self._played.append(policies)
+        self.remember(policies)
         return policies.T
 
     def observe(self, losses: FloatArray) -> None:
@@ -63,7 +62,7 @@ class RegretMatching(Agent):
 
     def _round_regrets(self, losses: FloatArray) -> FloatArray:
         """r_t of the first round not seen yet, shape (num_actions, num_runs)."""
-        return np.einsum("ar,ar->r", self._played.popleft(), losses.T) - losses.T
+        return np.einsum("ar,ar->r", self.recall(), losses.T) - losses.T
 
 
 @dataclass(eq=False)
@@ -107,7 +106,7 @@ class PredictiveRegretMatchingPlus(RegretMatchingPlus):
     def act(self) -> FloatArray:
         """The positive part of the sums and the prediction, normalized."""
         policies = _proportional(self._regrets + self._predicted)
-        self._played.append(policies)
+        self.remember(policies)
         return policies.T
 
     def observe(self, losses: FloatArray) -> None:

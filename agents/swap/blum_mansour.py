@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -70,11 +69,11 @@ class BlumMansour(Agent):
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
         """Begin all copies; copy i of run r is row i · num_runs + r of one batch."""
+        super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
         self._copies = self.copies.as_copy(num_actions)
         self._copies.reset(num_actions, horizon=horizon, num_runs=num_actions * num_runs, rng=rng)
         # Large fresh arrays cost more than the arithmetic: the system hands them out page by page.
         self._work = np.empty((num_actions, num_actions, num_runs))
-        self._played: deque[FloatArray] = deque()
         self._last: FloatArray | None = None
 
     def act(self) -> FloatArray:
@@ -82,10 +81,10 @@ class BlumMansour(Agent):
         proposals = self._copies.act().T.reshape(self._work.shape)
         policies = stationary_distribution(proposals, work=self._work, guess=self._last)
         self._last = policies
-        self._played.append(policies)
+        self.remember(policies)
         return policies.T
 
     def observe(self, losses: FloatArray) -> None:
         """Show copy i its share π_t(i) ℓ_t."""
-        shares = np.multiply(losses.T[:, None], self._played.popleft(), out=self._work)
+        shares = np.multiply(losses.T[:, None], self.recall(), out=self._work)
         self._copies.observe(shares.reshape(len(shares), -1).T)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,9 +33,9 @@ class InternalRegretMatching(RegretMatching):
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
         """Start from the uniform policy."""
+        super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
         # Entry [j, i]: D(i, j).
         self._regrets = np.zeros((num_actions, num_actions, num_runs))
-        self._played = deque()
 
     def act(self) -> FloatArray:
         """The stationary distribution of the positive regrets."""
@@ -44,9 +43,9 @@ class InternalRegretMatching(RegretMatching):
         # Only ratios matter, and the elimination is made for rates of the order of probabilities.
         rates /= np.maximum(rates.max(axis=(0, 1)), np.finfo(np.float64).tiny)
         policies = stationary_distribution(rates)
-        self._played.append(policies)
+        self.remember(policies)
         return policies.T
 
     def _round_regrets(self, losses: FloatArray) -> FloatArray:
         losses = np.asarray(losses, dtype=np.float64).T
-        return self._played.popleft() * (losses - losses[:, None])
+        return self.recall() * (losses - losses[:, None])

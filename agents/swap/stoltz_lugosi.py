@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,25 +41,25 @@ class StoltzLugosi(SteppedAgent):
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
         """Start from equal weights, so from the uniform policy."""
+        super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
         self._begin(num_actions, horizon)
         # Entry [j, i]: what moving i to j would have added to the loss. The diagonal is no pair.
         self._cumulative = np.zeros((num_actions, num_actions, num_runs))
         self._cumulative[np.arange(num_actions), np.arange(num_actions)] = _NEVER
-        self._played: deque[FloatArray] = deque()
 
     def act(self) -> FloatArray:
         """The fixed point of the weighted pairs."""
         pairs = self._cumulative * -self._step()
         softmax(pairs.reshape(-1, pairs.shape[-1]))
         policies = stationary_distribution(pairs)
-        self._played.append(policies)
+        self.remember(policies)
         return policies.T
 
     def observe(self, losses: FloatArray) -> None:
         """Add up the pairs' losses."""
         self._t += 1
         losses = np.asarray(losses, dtype=np.float64).T
-        self._cumulative += self._played.popleft() * (losses[:, None] - losses)
+        self._cumulative += self.recall() * (losses[:, None] - losses)
 
 
 _NEVER = 1e300

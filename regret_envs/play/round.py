@@ -23,8 +23,7 @@ from regret_envs.worlds import Episode, World
 class AgentLike(Protocol):
     """What a seat asks of an agent; see `regret_envs.agents.Agent`.
 
-    An agent may also have `describe(world, seat)`, `watch(policies)` and, where acting in round 0 would be
-    wasted, `observe_start(losses)`; `AgentSeat` calls them.
+    It may have the methods of `Hooks` too and, if acting in round 0 would be wasted, `observe_start(losses)`.
     """
 
     def reset(
@@ -38,6 +37,36 @@ class AgentLike(Protocol):
 
     def observe(self, losses: FloatArray) -> None:
         """Losses, shape (num_runs, num_actions)."""
+
+
+class Hooks:
+    """What a seat offers beyond the losses, for agents that can use it: by default they ignore it."""
+
+    def describe(self, world: World, seat: int) -> None:
+        """Learn which world is played, and from which seat; called after `reset`, before round 1.
+
+        Args:
+            world: the stream or game: its payoffs, its numbers of actions, the range of its losses.
+            seat: the agent's player, 0 where it faces a stream alone.
+        """
+
+    def watch(self, policies: Sequence[FloatArray]) -> None:
+        """See what every seat played; called at the end of each round, after `observe` if losses arrived.
+
+        Args:
+            policies: one array (num_runs, num_actions of the player) per player, read-only. Where actions
+                are drawn (bandit feedback), the drawn ones as unit vectors.
+        """
+
+
+def _overrides(agent: object, hook: str) -> bool:
+    method = getattr(agent, hook, None)
+    return method is not None and getattr(method, "__func__", None) is not getattr(Hooks, hook)
+
+
+def has_hooks(agent: object) -> bool:
+    """Whether an agent uses `Hooks`, so that it needs a seat of its own."""
+    return _overrides(agent, "describe") or _overrides(agent, "watch")
 
 
 class PolicyError(ValueError):
@@ -130,11 +159,17 @@ class Seat(ABC):
 
 
 class AgentSeat(Seat):
-    """A seat taken by an agent. Policies are copied, and checked by `check`."""
+    """A seat taken by an agent. Policies are copied, and checked by `check`.
+
+    Attributes:
+        agent: the agent.
+        watches: whether the agent wants to see what all seats played.
+    """
 
     def __init__(self, agent: AgentLike, players: range, num_actions: int, seeds: RunSeeds) -> None:
         super().__init__(players, num_actions, seeds)
         self.agent = agent
+        self.watches = _overrides(agent, "watch")
 
     @property
     def occupant(self) -> object:
@@ -142,17 +177,12 @@ class AgentSeat(Seat):
         return self.agent
 
     def reset(self, world: World, horizon: int | None) -> None:
-        """Begin the agent's runs; `describe` tells it the world, if it has one seat of its own."""
+        """Begin the agent's runs, and describe the world to it."""
         num_rows, num_actions = self.shape
         rng = self.seeds.agent(self.players[0])
         self.agent.reset(num_actions, horizon=horizon, num_runs=num_rows, rng=rng)
-        describe = getattr(self.agent, "describe", None)
-        if describe is not None and len(self.players) == 1:
-            describe(world, self.players[0])
-        self._find_watch()
-
-    def _find_watch(self) -> None:
-        self._watch = getattr(self.agent, "watch", None) if len(self.players) == 1 else None
+        if _overrides(self.agent, "describe"):
+            self.agent.describe(world, self.players[0])  # type: ignore[attr-defined]
 
     def show_starting_losses(self, scale: float) -> None:
         """Round 0: the agent acts to no effect and is shown random losses, or these alone if it can tell."""
@@ -190,11 +220,6 @@ class AgentSeat(Seat):
     def observe(self, losses: FloatArray) -> None:
         """Show the agent losses."""
         self.agent.observe(losses)
-
-    def watch(self, played: Sequence[FloatArray]) -> None:
-        """Show the agent what all seats played in the round, if it watches."""
-        if self._watch is not None:
-            self._watch(played)
 
     def check(self, policies: FloatArray, losses: FloatArray, t: int) -> None:
         """Check a block of rounds, the policies too.
@@ -235,7 +260,7 @@ class Match:
     def __init__(self, episode: Episode, seats: Sequence[Seat], layers: Sequence[Feedback]) -> None:
         self.episode = episode
         self.seats = seats
-        self._agent_seats = [seat for seat in seats if isinstance(seat, AgentSeat)]
+        self._watchers: list[Any] = [s.agent for s in seats if isinstance(s, AgentSeat) and s.watches]
         self.draws_actions = any(layer.draws_actions for layer in layers)
         self.t = 0
         for seat in seats if layers else ():
@@ -258,8 +283,12 @@ class Match:
                 answered = played
         for seat, losses in zip(seats, self.episode.step(answered), strict=True):
             seat.show(losses)
-        for agent_seat in self._agent_seats:
-            agent_seat.watch(played)
+        if self._watchers:
+            seen = [policies.copy("K") for policies in played]
+            for policies in seen:
+                policies.flags.writeable = False
+            for agent in self._watchers:
+                agent.watch(seen)
         self.t += 1
 
     def explain(self, error: Exception) -> None:

@@ -54,14 +54,13 @@ class SummedSeat(AgentSeat):
 
     def __getstate__(self) -> dict[str, Any]:
         # The blocks are written anew before they are read, and a pickled view would be an array of its own.
-        scratch = ("policies", "actions", "losses", "_policy_rows", "_loss_rows", "_watch")
+        scratch = ("policies", "actions", "losses", "_policy_rows", "_loss_rows")
         blocks = ("policy_block", "action_block", "loss_block")
         return {name: value for name, value in self.__dict__.items() if name not in (*scratch, *blocks)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._make_blocks()
-        self._find_watch()
 
     @property
     def outstanding(self) -> int:

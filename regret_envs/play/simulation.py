@@ -15,7 +15,7 @@ from regret_envs.feedback import Feedback, as_layers, unfit
 from regret_envs.games.structured import stack
 from regret_envs.names import lookup
 from regret_envs.play.result import Play
-from regret_envs.play.round import AgentLike, Match, PolicyError
+from regret_envs.play.round import AgentLike, Match, PolicyError, has_hooks
 from regret_envs.play.seat import SummedSeat
 from regret_envs.seeding import RunSeeds
 from regret_envs.validation import at_least, non_negative
@@ -165,9 +165,15 @@ class Simulation:
         num_actions = world.seats(num_players)
         episode = world.start(num_agents=num_players, horizon=horizon, seeds=seeds)
         one_for_all = len(seated) < num_players
-        if one_for_all and (layers or len(set(num_actions)) > 1):
-            why = "behind layers of feedback" if layers else f"whose numbers of actions are {num_actions}"
-            raise ValueError(f"one agent cannot play all seats {why}: give a list, one agent a player")
+        why = None
+        if layers:
+            why = "behind layers of feedback"
+        elif len(set(num_actions)) > 1:
+            why = f"whose numbers of actions are {num_actions}"
+        elif has_hooks(seated[0][0]):
+            why = "if it uses describe or watch"
+        if one_for_all and why is not None:
+            raise ValueError(f"one agent cannot play all seats {why}: give a list, one agent per player")
         self._world, self._seed, self._episode = world, seed, episode
         self._table: Episode = _OneForAll(episode, num_players) if one_for_all else episode
         rows = num_runs * (num_players if one_for_all else 1)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from regret_envs import simulate, streams
 from regret_envs.agents import Agent, SingleRunAgent
+from regret_envs.feedback import Delayed
 
 
 class Coin(SingleRunAgent):
@@ -74,3 +76,41 @@ def test_defaults_promise_nothing():
     assert (coin.reference, coin.guarantee, coin.bounds) == ("", "", "")
     copied = coin.as_copy(3)
     assert copied is not coin and copied.sharpness == coin.sharpness
+
+
+class Recalling(Agent):
+    """Plays action t mod 3 in round t, and is sure of what it recalls."""
+
+    def reset(self, num_actions, *, horizon, num_runs, rng):
+        super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
+        self.t, self.shape, self.recalled = 0, (num_runs, num_actions), []
+
+    def act(self):
+        policies = np.zeros(self.shape)
+        policies[:, self.t % 3] = 1.0
+        self.remember(self.t)
+        self.t += 1
+        return policies
+
+    def observe(self, losses):
+        self.recalled.append(self.recall())
+
+
+class RecallingInEachRun(SingleRunAgent):
+    def reset_run(self, num_actions, *, horizon, rng):
+        self.name, self.recalled, self.num_actions = rng.random(), [], num_actions
+
+    def act_run(self):
+        self.remember(self.name)
+        return np.full(self.num_actions, 1 / self.num_actions)
+
+    def observe_run(self, losses):
+        assert self.recall() == self.name
+
+
+def test_an_agent_recalls_the_round_whose_losses_arrive():
+    agent = Recalling()
+    for _ in range(2):  # A reset forgets what was never recalled.
+        simulate(streams.Gaussian(3), agent, horizon=9, feedback=Delayed(4))
+        assert agent.recalled == [0, 1, 2, 3, 4]
+    simulate(streams.Gaussian(3), RecallingInEachRun(), horizon=9, num_runs=3, feedback=Delayed(4))

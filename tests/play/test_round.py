@@ -9,7 +9,7 @@ from regret_envs import games, repeated_game_v0, simulate, streams
 from regret_envs.agents import Hedge
 from regret_envs.agents.base import Agent
 from regret_envs.feedback import Bandit, Corrupted, Delayed, Noisy, Pure
-from regret_envs.play.round import Match, Seat
+from regret_envs.play.round import Match, Seat, has_hooks
 from regret_envs.seeding import RunSeeds
 
 HORIZON = 30
@@ -214,3 +214,28 @@ def test_a_stream_is_met_alike(seed=11):
     for _ in range(HORIZON):
         match.play_round()
     assert np.array_equal(np.stack(seat.met), play.losses[0])
+
+
+def test_what_is_watched_is_the_agents_own_and_read_only():
+    class Keeping(Recording):
+        def watch(self, played):
+            self.watched.append(played)
+
+    class Meddling(Recording):
+        def watch(self, played):
+            played[0][...] = 0
+
+    agents = [Keeping(), Recording()]
+    play = simulate(GAMES["unequal"], agents, horizon=600, feedback=Bandit())
+    mean = np.mean([played[1] for played in agents[0].watched], 0)
+    assert np.allclose(mean, play.realized.mean_policies[1], rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="read-only"):
+        simulate(GAMES["unequal"], [Meddling(), Recording()], horizon=2)
+
+
+def test_an_agent_with_hooks_needs_a_seat_of_its_own():
+    game = games.random_game((3, 3), seed=1)
+    assert has_hooks(Recording()) and not has_hooks(Hedge()) and not has_hooks(object())
+    with pytest.raises(ValueError, match="one agent per player"):
+        simulate(game, Recording(), horizon=2)
+    simulate(streams.Gaussian(3), Recording(), horizon=2)
