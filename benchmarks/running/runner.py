@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from regret_envs import metrics
-from regret_envs.agents import Agent, StackelbergLeader, registry
+from regret_envs.agents import Agent, registry
 from regret_envs.agents.llm.credentials import current_trust, trusting
 from regret_envs.agents.usage import Asking, Usage
 from regret_envs.arrays import FloatArray
@@ -27,6 +27,7 @@ from regret_envs.benchmarks.tasks.task import (
 )
 from regret_envs.feedback import Feedback, unfit
 from regret_envs.play import Play, Simulation
+from regret_envs.play.round import has_hooks
 from regret_envs.play.simulation import Trace
 from regret_envs.worlds import World
 
@@ -73,8 +74,6 @@ def measure(
                 spec = cell.seats[min(seat, len(cell.seats) - 1)]
                 who = "" if len(cell.seats) == 1 or seat == cell.seat else f"{spec}: "
                 return [cell_row(cell, status="n/a", message=_text(f"{who}{reason}"))]
-            if isinstance(agent, StackelbergLeader):
-                agent.describe(world, seat)
         measured, used = _play(
             cell, world, agents[0] if len(agents) < len(num_actions) else agents, layers, state
         )
@@ -128,8 +127,10 @@ def seated(
             with trusting(current_trust() if typed else "allowed" if allow_llm else "offline"):
                 agents.append(make(spec))
     else:
-        one_for_all = not layers and len(num_actions) > MANY_SEATS and len(set(num_actions)) == 1
-        agents = [make(cell.agent) for _ in (num_actions[:1] if one_for_all else num_actions)]
+        agents = [make(cell.agent)]
+        alike = not layers and len(num_actions) > MANY_SEATS and len(set(num_actions)) == 1
+        if not alike or has_hooks(agents[0]):
+            agents += [make(cell.agent) for _ in num_actions[1:]]
     hides = any(layer.hides_losses for layer in layers)
     for seat, agent in enumerate(agents):
         if isinstance(agent, Asking):

@@ -301,6 +301,17 @@ def test_many_seats_that_are_alike_are_played_by_one_agent(monkeypatch):
     assert last["cce_gap"] == pytest.approx(play.gaps().cce.max, abs=1e-12)
 
 
+def test_agents_with_hooks_have_a_seat_each(monkeypatch):
+    class Watching(Hedge):
+        def watch(self, policies):
+            assert len(policies) == 51
+
+    monkeypatch.setattr(runner.registry, "make", lambda spec: Watching())
+    task = TASKS["minority_n51_t1000"]
+    [cell] = plan("hedge", tasks=[msgspec.structs.replace(task, horizon=3)])
+    assert {row.status for row in runner.measure(cell)} == {"ok"}
+
+
 def test_outcomes_are_measured():
     task = msgspec.structs.replace(TASKS["first_price_n10_t1000"], horizon=20, num_runs=1)
     [cell] = plan("hedge", tasks=[task])
