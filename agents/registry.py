@@ -86,12 +86,11 @@ def make(spec: str, *, objects: Mapping[str, Agent] | None = None) -> Agent:
         entry = AgentEntry(
             "regret_envs.agents.attention.checkpoint:Checkpoint",
             "",
-            "",
             {"path": name.removeprefix(_CHECKPOINT)},
             requires="torch",
         )
     elif _TARGET.fullmatch(name):
-        entry = AgentEntry(name, "", "")
+        entry = AgentEntry(name, "")
     else:
         built_in = {**AGENTS, **NEED_SETTINGS, **OPPONENTS}
         entry = lookup("agent", name, built_in if name in built_in else {**known_agents()[0], **built_in})
@@ -128,7 +127,7 @@ def known_agents() -> tuple[dict[str, AgentEntry], list[str]]:
     """The built-in agents, then those of plug-ins; and a line about each plug-in that is left out."""
     found, problems = plugins("agents", {**AGENTS, **OPPONENTS})
     offered = {
-        name: AgentEntry(plugin.target, f"a plug-in of {plugin.distribution}", "")
+        name: AgentEntry(plugin.target, f"a plug-in of {plugin.distribution}")
         for name, plugin in found.items()
     }
     return {**AGENTS, **offered}, problems
@@ -204,6 +203,18 @@ def source_hash(spec: str) -> str | None:
     if len(digests) < 2:
         return digests[0] if digests else None
     return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def versions(spec: str) -> dict[str, int]:
+    """The built-in agents in a spec whose version is above 1, nested ones too."""
+    try:
+        name, settings = parse(spec)
+    except SpecError:  # a word that is not a spec, such as a path
+        return {}
+    entry = {**AGENTS, **OPPONENTS}.get(name)
+    found = {name: entry.version} if entry and entry.version > 1 else {}
+    values = [*(entry.settings.values() if entry else ()), *settings.values()]
+    return found | {k: v for text in values if isinstance(text, str) for k, v in versions(text).items()}
 
 
 _CHECKPOINT = "checkpoint:"
@@ -319,7 +330,7 @@ def custom_modules(spec: str) -> set[str]:
     except SpecError:  # the setting is a word that is no spec, such as a path
         return set()
     if not _TARGET.fullmatch(name) and name not in {**AGENTS, **OPPONENTS}:
-        name = known_agents()[0].get(name, AgentEntry("", "", "")).target
+        name = known_agents()[0].get(name, AgentEntry("", "")).target
     module = name.partition(":")[0]
     custom = _TARGET.fullmatch(name) and not name.startswith((_CHECKPOINT, "regret_envs.agents."))
     found = {module} if custom else set()

@@ -65,14 +65,16 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def identity(self) -> str:
-        """Hash of what is measured: the task, its data, who sits where and custom agents' sources."""
+        """Hash of what is measured: the task, its data, who sits where, their versions and sources."""
         task = msgspec.to_builtins(self.task)
         del task["summary"]
         # Left out where they say nothing, so that the keys of tasks without them stay what they were.
         for later in ("feedback", "opponents", "seat", "rounds"):
             if not task[later]:
                 del task[later]
-        others = [] if len(self.seats) == 1 else [self.seats, self.seat]
+        seats: list[Any] = [] if len(self.seats) == 1 else [self.seats, self.seat]
+        versions = {name: v for spec in self.seats for name, v in registry.versions(spec).items()}
+        others = [*seats, *([versions] if versions else [])]
         return digest([KEY_VERSION, task, self.data, self.agent, self.source, *others])
 
     @cached_property
