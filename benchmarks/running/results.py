@@ -10,14 +10,14 @@ import errno
 import getpass
 import os
 import socket
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Literal
+from typing import Literal
 
+import filelock
 import msgspec
 
 from regret_envs.agents.usage import Usage
@@ -190,7 +190,7 @@ def _check_header(path: Path, line: bytes) -> None:
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """Who writes to a results file; kept beside it, in FILE.lock, while the file is locked."""
+    """Who writes to a results file; kept beside it, in FILE.holder, while the file is locked."""
 
     pid: int
     host: str
@@ -205,7 +205,8 @@ class Writer:
     """Appends whole cells to a results file, which it locks; a context manager.
 
     Opening it reads the file (`contents`), writes the header of a new one and cuts a torn last line
-    off, so that the next row starts a line of its own. The lock ends with the process, however that ends.
+    off, so that the next row starts a line of its own. The lock, on FILE.lock, ends with the process, however
+    that ends; the lock file stays, since to remove it would let two processes in.
 
     Raises:
         ResultsError: as `read`, or if another process writes to the file; says which.
@@ -215,8 +216,9 @@ class Writer:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._holder = self.path.with_name(self.path.name + ".lock")
+        self._holder = self.path.with_name(self.path.name + ".holder")
         self._file = self.path.open("ab", buffering=0)
+        self._file_lock = filelock.FileLock(f"{self.path}.lock")
         try:
             self._lock()
             self.contents = read(self.path)
@@ -226,7 +228,7 @@ class Writer:
             if not self._size:
                 self._write(_header_line() + b"\n")
         except BaseException:
-            self._file.close()
+            self._close()
             raise
 
     def append(self, rows: Iterable[Row]) -> None:
@@ -256,10 +258,8 @@ class Writer:
 
     def _lock(self) -> None:
         try:
-            _lock_file(self._file)
-        except OSError as error:
-            if error.errno in (errno.ENOLCK, errno.ENOTSUP):
-                return  # a network folder that knows no locks
+            self._file_lock.acquire(timeout=0)
+        except filelock.Timeout:
             try:
                 holder = str(msgspec.json.decode(self._holder.read_bytes(), type=Holder))
             except (OSError, msgspec.MsgspecError):
@@ -268,6 +268,10 @@ class Writer:
                 f"{self.path} is being written by {holder}: wait until it has ended, or give another file "
                 "with --results"
             ) from None
+        except (OSError, NotImplementedError) as error:
+            if isinstance(error, OSError) and error.errno not in (errno.ENOLCK, errno.ENOTSUP):
+                raise
+            return  # a network folder that knows no locks
         now = datetime.now().astimezone().isoformat(" ", "seconds")
         try:
             user = getpass.getuser()
@@ -282,22 +286,8 @@ class Writer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._holder.unlink(missing_ok=True)
+        self._close()
+
+    def _close(self) -> None:
+        self._file_lock.release()
         self._file.close()
-
-
-def _lock_file(file: IO[bytes]) -> None:
-    """Lock an open file for this process until it is closed.
-
-    Raises:
-        OSError: if another process has locked it.
-    """
-    if sys.platform == "win32":
-        import msvcrt
-
-        # A byte far beyond the end: on Windows a locked range cannot be read by others.
-        file.seek(1 << 40)
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-    else:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

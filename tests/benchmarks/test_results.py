@@ -159,11 +159,11 @@ def test_a_file_that_another_process_writes_to_is_refused(path):
         with pytest.raises(ResultsError, match=rf"being written by process {os.getpid()} of .* since 20"):
             Writer(path)
         assert read(path).rows == [row()]
-    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    assert {p.name for p in path.parent.iterdir()} == {path.name, path.name + ".lock"}
     write(path, row("b"))
     # What says who it was may be missing; the lock counts.
     with Writer(path):
-        path.with_name(path.name + ".lock").unlink()
+        path.with_name(path.name + ".holder").unlink()
         with pytest.raises(ResultsError, match="being written by another process"):
             Writer(path)
 
@@ -235,7 +235,7 @@ def test_a_read_only_folder(path):
 
 
 def test_a_folder_without_locks_and_a_user_without_a_name(path, monkeypatch):
-    def no_locks(file):
+    def no_locks(self, timeout):
         raise OSError(errno.ENOLCK, "No locks available")
 
     def no_name():
@@ -244,6 +244,6 @@ def test_a_folder_without_locks_and_a_user_without_a_name(path, monkeypatch):
     monkeypatch.setattr(results.getpass, "getuser", no_name)
     with Writer(path), pytest.raises(ResultsError, match=r"process \d+ of \? on"):
         Writer(path)
-    monkeypatch.setattr(results, "_lock_file", no_locks)
+    monkeypatch.setattr(results.filelock.FileLock, "acquire", no_locks)
     write(path, row())
     assert read(path).rows == [row()]
