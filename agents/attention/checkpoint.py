@@ -22,6 +22,7 @@ from regret_envs.agents.attention.model import AttentionModel
 from regret_envs.agents.attention.recipe import Recipe, make_model
 from regret_envs.agents.base import Agent
 from regret_envs.arrays import FloatArray
+from regret_envs.files import replacing
 
 if TYPE_CHECKING:
     from regret_envs.agents.attention.training import Trainer
@@ -84,17 +85,15 @@ def save(folder: Path, model: AttentionModel, recipe: Recipe, final_loss: float)
     tensors = {name: p.detach().cpu().contiguous() for name, p in model.named_parameters()}
     _write_tensors(folder / MODEL_FILE, tensors, {})
     text = msgspec.json.format(msgspec.json.encode(config), indent=2)
-    temporary = folder / f"{CONFIG_FILE}.part"
-    temporary.write_bytes(text + b"\n")
-    os.replace(temporary, folder / CONFIG_FILE)
+    with replacing(folder / CONFIG_FILE) as part:
+        part.write_bytes(text + b"\n")
     (folder / STATE_FILE).unlink(missing_ok=True)
     return config
 
 
 def _write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    temporary = path.with_name(f"{path.name}.part")
-    save_file(tensors, temporary, metadata)
-    os.replace(temporary, path)
+    with replacing(path) as part:
+        save_file(tensors, part, metadata)
 
 
 def read_config(folder: Path) -> Config:

@@ -9,6 +9,7 @@ from typing import Any
 
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS
 from regret_envs.benchmarks.running.results import Row, complete_cells
+from regret_envs.files import replacing
 
 _BATCH_ROWS = 10_000
 
@@ -51,20 +52,12 @@ def export_parquet(rows: Iterable[Row], path: str | os.PathLike[str]) -> int:
         + [("value", pa.float64()), ("loss_scale", pa.float64()), ("message", pa.string())]
     )
     lines = 0
-    # Under another name until it is whole, so that a reader never meets half a file.
-    unfinished = f"{os.fspath(path)}.part"
-    try:
-        with pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
-            cells = (row for cell in complete_cells(rows).values() for row in cell)
-            while batch := list(islice(cells, _BATCH_ROWS)):
-                table = list(_lines(batch))
-                lines += len(table)
-                writer.write_table(pa.Table.from_pylist(table, schema=schema))
-        os.replace(unfinished, path)
-    except BaseException:
-        if os.path.exists(unfinished):
-            os.remove(unfinished)
-        raise
+    with replacing(path) as part, pq.ParquetWriter(part, schema, compression="zstd") as writer:
+        cells = (row for cell in complete_cells(rows).values() for row in cell)
+        while batch := list(islice(cells, _BATCH_ROWS)):
+            table = list(_lines(batch))
+            lines += len(table)
+            writer.write_table(pa.Table.from_pylist(table, schema=schema))
     return lines
 
 

@@ -216,6 +216,7 @@ def report(suite: str | None, title: str, out: Path, transcripts: tuple[Path, ..
     """Leaderboard, curves and tournaments in one HTML file that needs nothing else."""
     from regret_envs.agents.llm.transcripts import TranscriptError
     from regret_envs.benchmarks.analysis.report import report as page
+    from regret_envs.files import replacing
 
     rows = read_rows(results)
     tasks = [task.id for task in chosen_tasks(suite)] if suite else None
@@ -224,7 +225,8 @@ def report(suite: str | None, title: str, out: Path, transcripts: tuple[Path, ..
     except TranscriptError as error:
         raise click.ClickException(str(error)) from None
     try:
-        out.write_text(text, encoding="utf-8")
+        with replacing(out) as part:
+            part.write_text(text, encoding="utf-8")
     except OSError as error:
         raise click.ClickException(f"{out} cannot be written: {error.strerror}") from None
     say(f"{len(text.encode()) / 1e3:.0f} kB in {out}")

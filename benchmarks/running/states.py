@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from regret_envs.files import PART, replacing
+
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
@@ -61,15 +63,11 @@ class State:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.with_suffix(_ROUNDS).write_text(f"{share:.4f}")
         if now >= self._due:
-            beside = self._path.with_suffix(".tmp")
             try:
-                with beside.open("wb") as file:
+                with replacing(self._path) as part, part.open("wb") as file:
                     pickle.dump(content, _Bounded(file))
-                beside.replace(self._path)
             except Exception:  # pickling may raise anything: the cell goes on without
                 self._due = math.inf
-                with contextlib.suppress(OSError):
-                    beside.unlink()
                 return
             self._shown = time.monotonic()
             self._due = self._shown + max(SAVE_SECONDS, PAUSES * (self._shown - now))
@@ -77,7 +75,9 @@ class State:
     def drop(self) -> None:
         """Remove the files: the cell came to its end."""
         if self._path is not None:
-            for path in (self._path, self._path.with_suffix(_ROUNDS), self._path.with_suffix(".tmp")):
+            # A process that was killed may have left a part.
+            parts = self._path.parent.glob(f"{self._path.name}.*{PART}")
+            for path in (self._path, self._path.with_suffix(_ROUNDS), *parts):
                 with contextlib.suppress(OSError):
                     path.unlink()
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from regret_envs.arrays import FloatArray
 from regret_envs.feedback import Feedback, as_layers, unfit
+from regret_envs.files import replacing
 from regret_envs.games.structured import stack
 from regret_envs.names import lookup
 from regret_envs.play.result import Play
@@ -306,10 +307,8 @@ class Simulation:
 
         The file is a pickle: load only files that you trust. It is whole or not there.
         """
-        path = Path(path)
-        beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        beside.write_bytes(pickle.dumps(self))
-        beside.replace(path)
+        with replacing(path) as part:
+            part.write_bytes(pickle.dumps(self))
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Simulation:

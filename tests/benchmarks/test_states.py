@@ -31,7 +31,11 @@ def test_what_cannot_be_kept_leaves_the_last_that_could(tmp_path, at_once, monke
     state.keep(0.1, "small")
     state.keep(0.2, content)
     assert State(path).load() == "small" and shares_played(tmp_path) == [0.2]
-    assert not path.with_suffix(".tmp").exists()
+    assert {p.name for p in tmp_path.iterdir()} == {"cell.state", "cell.rounds"}
+    # A process that was killed while it wrote leaves a part.
+    (tmp_path / "cell.state.17.part").write_bytes(b"half")
+    state.drop()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_no_state_is_as_if_there_were_none(tmp_path):

@@ -16,6 +16,7 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save_file
 
 from regret_envs.agents.attention.checkpoint import CONFIG_FILE, MODEL_FILE, CheckpointError
+from regret_envs.files import replacing
 from regret_envs.rooms.policy_evaluation.softmax_td import SoftmaxTransformer
 from regret_envs.rooms.policy_evaluation.training import SoftmaxTDTraining
 
@@ -41,12 +42,10 @@ def save(folder: Path, transformer: SoftmaxTransformer, training: SoftmaxTDTrain
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {"attention": transformer.attention, "value_weights": transformer.value_weights}
     config = SoftmaxTDConfig(training=training, package_version=version("regret-envs"))
-    model = folder / f"{MODEL_FILE}.part"
-    save_file(tensors, model)
-    os.replace(model, folder / MODEL_FILE)
-    text = folder / f"{CONFIG_FILE}.part"
-    text.write_bytes(msgspec.json.format(msgspec.json.encode(config), indent=2) + b"\n")
-    os.replace(text, folder / CONFIG_FILE)
+    with replacing(folder / MODEL_FILE) as part:
+        save_file(tensors, part)
+    with replacing(folder / CONFIG_FILE) as part:
+        part.write_bytes(msgspec.json.format(msgspec.json.encode(config), indent=2) + b"\n")
 
 
 def load(folder: str | os.PathLike[str]) -> tuple[SoftmaxTransformer, SoftmaxTDConfig]:
