@@ -22,15 +22,15 @@ from regret_envs.benchmarks.cli.common import (
     states_folder,
     yes_option,
 )
-from regret_envs.benchmarks.cli.play import check, tournament
+from regret_envs.benchmarks.cli.play import check_command, tournament_command
 from regret_envs.benchmarks.cli.results import (
-    compare,
-    export,
-    leaderboard,
-    plot,
-    report,
+    compare_command,
+    export_command,
+    leaderboard_command,
+    plot_command,
+    report_command,
     show_leaderboard,
-    status,
+    status_command,
 )
 from regret_envs.benchmarks.cli.train import train
 from regret_envs.benchmarks.cli.validate import validate
@@ -213,7 +213,17 @@ def _file_tasks(paths: Iterable[Path]) -> tuple[list[Task], list[str]]:
     return list(tasks), list(notes)
 
 
-for _command in (leaderboard, status, compare, export, tournament, validate, plot, report, check):
+for _command in (
+    leaderboard_command,
+    status_command,
+    compare_command,
+    export_command,
+    tournament_command,
+    validate,
+    plot_command,
+    report_command,
+    check_command,
+):
     main.add_command(_command)
 main.add_command(reproduce)
 main.add_command(train)

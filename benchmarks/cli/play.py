@@ -20,7 +20,7 @@ from regret_envs.benchmarks.cli.common import (
 from regret_envs.benchmarks.cli.results import FORMATS
 
 
-@click.command(short_help="Everyone against everyone, in both seats.")
+@click.command("tournament", short_help="Everyone against everyone, in both seats.")
 @click.option("--game", required=True, help="A game of two players, as `list environments` names it.")
 @click.option("--agents", default="all", show_default=True, help="Agent specs, or all, comma-separated.")
 @click.option("--horizon", type=click.IntRange(min=1), default=1000, show_default=True, help="Rounds.")
@@ -31,7 +31,7 @@ from regret_envs.benchmarks.cli.results import FORMATS
 @results_option
 @executor_option
 @yes_option
-def tournament(
+def tournament_command(
     game: str,
     agents: str,
     horizon: int,
@@ -64,17 +64,17 @@ def tournament(
     tables.print_as(format_, found, tables.tournament_tables(found, pairings=pairings))
 
 
-@click.command(short_help="See whether an agent does what it must.")
+@click.command("check", short_help="Check whether an agent follows the protocol.")
 @click.argument("agent")
 @click.pass_context
-def check(context: click.Context, agent: str) -> None:
+def check_command(context: click.Context, agent: str) -> None:
     """Whether an agent does what it must to be run, and what to mend.
 
     AGENT is a spec, such as mypkg.mine:Mine[alpha=2].
     """
     from regret_envs.agents import registry
     from regret_envs.agents.usage import Asking
-    from regret_envs.benchmarks.analysis.conformance import check as findings
+    from regret_envs.benchmarks.analysis.conformance import check
     from regret_envs.names import UnknownNameError
 
     sys.path.insert(0, os.getcwd())
@@ -86,7 +86,7 @@ def check(context: click.Context, agent: str) -> None:
         raise click.ClickException(f"{agent} cannot be made: {type(error).__name__}: {error}") from None
     if isinstance(made, Asking):
         raise Usage(f"{agent} asks at a price, and checks play hundreds of rounds: it is not checked")
-    found = findings(lambda: registry.make(agent))
+    found = check(lambda: registry.make(agent))
     for f in found:
         click.echo(f"{f.status:7} {f.what}")
         if f.problem:

@@ -26,14 +26,14 @@ T = TypeVar("T")
 FORMATS = ("table", "json", "csv", "md")
 
 
-@click.command(short_help="What the results come to.")
+@click.command("leaderboard", short_help="What the results come to.")
 @click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
 @click.option("--metric", help="What ranks the agents.  [default: each task's first]")
 @click.option("--by", type=click.Choice(["task", "score"]), help="Tables a task alone, or scores alone.")
 @click.option("--columns", help="Metrics and columns of the scores, comma-separated.  [default: what fits]")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
 @results_option
-def leaderboard(
+def leaderboard_command(
     suite: str | None, metric: str | None, by: str | None, columns: str | None, format_: str, results: Path
 ) -> None:
     """Show what the results come to: mean ± standard error a task, and the scores over all."""
@@ -83,20 +83,20 @@ def show_leaderboard(
         tables.print_as(format_, board, tables.leaderboard_tables(board, columns))
 
 
-@click.command(short_help="Two agents on the runs that both played.")
+@click.command("compare", short_help="Two agents on the runs that both played.")
 @click.argument("first")
 @click.argument("second")
 @click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
 @click.option("--metric", help="What is compared.  [default: each task's first]")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
 @results_option
-def compare(
+def compare_command(
     first: str, second: str, suite: str | None, metric: str | None, format_: str, results: Path
 ) -> None:
     """Two agents on the runs that both played, task by task, and over all of them."""
     from regret_envs.agents import registry
     from regret_envs.benchmarks.analysis import tables
-    from regret_envs.benchmarks.analysis.comparison import compare as differences
+    from regret_envs.benchmarks.analysis.comparison import compare
     from regret_envs.benchmarks.tasks.task import METRICS
     from regret_envs.names import UnknownNameError, lookup
 
@@ -111,7 +111,7 @@ def compare(
     except (registry.SpecError, UnknownNameError) as error:
         raise Usage(str(error)) from None
     tasks = [task.id for task in chosen_tasks(suite)] if suite else None
-    found = differences(rows, agents[0], agents[1], metric=metric, tasks=tasks)
+    found = compare(rows, agents[0], agents[1], metric=metric, tasks=tasks)
     if not found:
         raise click.ClickException(
             f"{agents[0]} and {agents[1]} have no runs in common in {results}: "
@@ -132,13 +132,15 @@ def _is_here(agent: str) -> bool:
     return True
 
 
-@click.command()
+@click.command("status")
 @click.option("--suite", help="Suites or tasks, comma-separated.  [default: what the file was made for]")
 @click.option("--agents", help="Agent specs, comma-separated.  [default: those in the file]")
 @click.option("--runs", type=click.IntRange(min=1), help="Runs a task.  [default: as in the file]")
 @click.option("--seed", type=click.IntRange(min=0), help="[default: those in the file]")
 @results_option
-def status(suite: str | None, agents: str | None, runs: int | None, seed: int | None, results: Path) -> None:
+def status_command(
+    suite: str | None, agents: str | None, runs: int | None, seed: int | None, results: Path
+) -> None:
     """What is done, failed and missing."""
     from regret_envs.benchmarks.analysis import tables
     from regret_envs.benchmarks.analysis.status import Asked, asked_for, progress
@@ -174,12 +176,12 @@ def status(suite: str | None, agents: str | None, runs: int | None, seed: int | 
     tables.show([*shown, tables.usage_table(used)] if used else shown)
 
 
-@click.command(short_help="The results as a Parquet file.")
+@click.command("export", short_help="The results as a Parquet file.")
 @click.option(
     "--parquet", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The file to write."
 )
 @results_option
-def export(parquet: Path, results: Path) -> None:
+def export_command(parquet: Path, results: Path) -> None:
     """Write the results as a table for other programs, a line a run and value."""
     from regret_envs.benchmarks.analysis.export import export_parquet
 
@@ -194,7 +196,7 @@ def export(parquet: Path, results: Path) -> None:
     say(f"{lines} lines in {parquet}")
 
 
-@click.command(short_help="Tables and curves in one HTML file.")
+@click.command("report", short_help="Tables and curves in one HTML file.")
 @click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
 @click.option("--title", default="regret-envs", show_default=True, help="The heading.")
 @click.option(
@@ -212,16 +214,18 @@ def export(parquet: Path, results: Path) -> None:
     help="A language model's transcript to show; may be given several times.",
 )
 @results_option
-def report(suite: str | None, title: str, out: Path, transcripts: tuple[Path, ...], results: Path) -> None:
+def report_command(
+    suite: str | None, title: str, out: Path, transcripts: tuple[Path, ...], results: Path
+) -> None:
     """Leaderboard, curves and tournaments in one HTML file that needs nothing else."""
     from regret_envs.agents.llm.transcripts import TranscriptError
-    from regret_envs.benchmarks.analysis.report import report as page
+    from regret_envs.benchmarks.analysis.report import report
     from regret_envs.files import replacing
 
     rows = read_rows(results)
     tasks = [task.id for task in chosen_tasks(suite)] if suite else None
     try:
-        text = with_matplotlib(lambda: page(rows, tasks=tasks, title=title, transcripts=transcripts))
+        text = with_matplotlib(lambda: report(rows, tasks=tasks, title=title, transcripts=transcripts))
     except TranscriptError as error:
         raise click.ClickException(str(error)) from None
     try:
@@ -232,7 +236,7 @@ def report(suite: str | None, title: str, out: Path, transcripts: tuple[Path, ..
     say(f"{len(text.encode()) / 1e3:.0f} kB in {out}")
 
 
-@click.command(short_help="Curves of tasks, heat maps of tournaments.")
+@click.command("plot", short_help="Curves of tasks, heat maps of tournaments.")
 @click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
 @click.option("--metric", help="What is drawn.  [default: each task's first]")
 @click.option("--agents", help="Agent specs, comma-separated.  [default: the best]")
@@ -247,7 +251,7 @@ def report(suite: str | None, title: str, out: Path, transcripts: tuple[Path, ..
     help="The folder to write to.",
 )
 @results_option
-def plot(
+def plot_command(
     suite: str | None, metric: str | None, agents: str | None, format_: str, out: Path, results: Path
 ) -> None:
     """Curves of every task and heat maps of tournaments, a file each."""

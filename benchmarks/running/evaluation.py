@@ -1,7 +1,6 @@
 """From Python: tasks and agents as objects, no files needed.
 
-from regret_envs.benchmarks.running.evaluation import evaluate
-from regret_envs.benchmarks.analysis.leaderboard import leaderboard
+from regret_envs.benchmarks import evaluate, leaderboard
 
 rows = evaluate({"mine": Mine(alpha=2), "hedge": "hedge"}, tasks="smoke", runs=16)
 print(leaderboard(rows).overall[0])
