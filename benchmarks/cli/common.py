@@ -1,4 +1,4 @@
-"""What commands share: options, names from the command line, running cells, reading rows."""
+"""Shared by the commands: options, names from the command line, running cells, reading rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_REQUESTS = 10_000
 
 
 class Usage(click.UsageError):
-    """Exit status 2, without the usage line."""
+    """A usage error: exit status 2, without the usage line."""
 
     def show(self, file: object = None) -> None:
         click.echo(f"Error: {self.message}", err=True)
@@ -70,10 +70,10 @@ def chosen_tasks(names: str) -> list[Task]:
 
 
 def chosen_agents(specs: str) -> tuple[list[str], list[str]]:
-    """The canonical specs that can be made, and a line about each that lacks an extra.
+    """The canonical specs that can be made, and a line about each that needs a missing extra.
 
     Args:
-        specs: agent specs, comma-separated; "all" stands for every agent known by name.
+        specs: agent specs, comma-separated; "all" stands for all agents known by name.
     """
     from regret_envs.agents import registry
     from regret_envs.names import UnknownNameError
@@ -99,7 +99,7 @@ def chosen_agents(specs: str) -> tuple[list[str], list[str]]:
             except (registry.SpecError, UnknownNameError):
                 raise
             except Exception:
-                pass  # recorded, with its traceback, where the agent is run
+                pass  # recorded, with its traceback, when the agent is run
             chosen.append(registry.canonical(spec))
     except (registry.AgentImportError, registry.SpecError, UnknownNameError) as error:
         raise Usage(str(error)) from None
@@ -107,7 +107,7 @@ def chosen_agents(specs: str) -> tuple[list[str], list[str]]:
 
 
 def read_rows(results: Path) -> list[Row]:
-    """The rows of a file that has some."""
+    """The rows of a results file; an error if it has none."""
     from regret_envs.benchmarks.running.results import ResultsError, read
 
     try:
@@ -115,16 +115,16 @@ def read_rows(results: Path) -> list[Row]:
     except (ResultsError, OSError) as error:
         raise click.ClickException(str(error)) from None
     if contents.torn:
-        say(f"{results} ends in an unfinished line, from a run that was killed: it is left out")
+        say(f"{results} ends with an unfinished line, from a run that was killed: it is left out")
     if not contents.rows:
-        raise click.ClickException(f"there are no results in {results}: regret-envs run makes some")
+        raise click.ClickException(f"there are no results in {results}: regret-envs run produces some")
     for agent in _changed_agents(contents.rows):
-        say(f"{agent} has been edited since its last results were made: run it again")
+        say(f"{agent} was edited after its last results: run it again")
     return contents.rows
 
 
 def _changed_agents(rows: list[Row]) -> list[str]:
-    """Custom agents whose source is not the one that their last results came from."""
+    """Custom agents whose source has changed since their last results."""
     from regret_envs.agents import registry
     from regret_envs.benchmarks.running.planning import plan
     from regret_envs.benchmarks.tasks.suites import SuiteError, find_tasks
@@ -139,12 +139,12 @@ def _changed_agents(rows: list[Row]) -> list[str]:
                 if cell.identity != identity:
                     changed[agent] = None
         except (ImportError, ValueError, SuiteError):
-            continue  # the source or the task is not here, so nothing can be said
+            continue  # the source or the task is not available here
     return list(changed)
 
 
 def states_folder(results: Path) -> Path:
-    """Where long cells leave their states, to go on from there if they are interrupted."""
+    """Where long cells save their states, to resume from if they are interrupted."""
     return results.absolute().with_name(f"{results.name}.states")
 
 
@@ -169,7 +169,7 @@ def announce(cells: Sequence[Cell], *, yes: bool) -> None:
 def run_cells(
     cells: Sequence[Cell], results: Path, where: str, *, rerun: bool, measure: Measure, yes: bool = True
 ) -> list[Row]:
-    """Run what is missing; all rows of the file then."""
+    """Run the missing cells, and return all rows of the file."""
     from regret_envs.benchmarks.running import cells as planned
     from regret_envs.benchmarks.running import driver, executors
     from regret_envs.benchmarks.running.results import ResultsError, Writer, complete_cells, read
@@ -181,10 +181,10 @@ def run_cells(
         raise click.ClickException(str(error)) from None
     with writer:
         if writer.contents.torn:
-            say(f"{results} ended in an unfinished line, from a run that was killed: it was cut off")
+            say(f"{results} ended with an unfinished line, from a run that was killed: it was cut off")
         to_run = cells if rerun else planned.missing(cells, complete_cells(writer.contents.rows))
         done = len(cells) - len(to_run)
-        say(f"{len(to_run)} cells to run" + (f", {done} are in {results} already" if done else ""))
+        say(f"{len(to_run)} cells to run" + (f", {done} already in {results}" if done else ""))
         announce(to_run, yes=yes)
         before = len(writer.contents.rows)
         pool: Pool | None = None
@@ -211,15 +211,15 @@ def run_cells(
             if pool is not None and status:
                 pool.close(now=True)
         if status:
-            # Counted in the file: an interrupt may come between writing and counting.
+            # Counted in the file: an interrupt may fall between writing and counting.
             saved = len(complete_cells(read(results).rows[before:]))
-            say(f"{saved} of {len(to_run)} saved; run again to go on")
+            say(f"{saved} of {len(to_run)} saved; run again to continue")
             context.exit(status)
     return read(results).rows
 
 
 class _Progress:
-    """A bar on standard error, where that is a terminal, that moves by the cells' cost."""
+    """A bar on standard error, if that is a terminal, that advances by the cost of the cells."""
 
     def __init__(self, cells: Sequence[Cell], states: Path) -> None:
         from rich import progress
@@ -229,7 +229,7 @@ class _Progress:
         from regret_envs.benchmarks.running.states import shares_played
 
         class Within(progress.ProgressColumn):
-            """How far the long cells are that are being played."""
+            """The progress of the long cells that are running."""
 
             max_refresh = 1.0
 

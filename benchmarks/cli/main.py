@@ -1,4 +1,4 @@
-"""The command line, `regret-envs`. What a command needs is imported when it runs."""
+"""The command line, `regret-envs`. Commands import what they need when they run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class _Commands(click.Group):
-    """Ends with status 130 when interrupted, and shows "?" for a letter that a terminal or pipe cannot."""
+    """Exits with status 130 when interrupted, and prints "?" for characters that the output cannot encode."""
 
     def invoke(self, ctx: click.Context) -> object:
         for stream in (sys.stdout, sys.stderr):
@@ -66,10 +66,10 @@ def main() -> None:
 _KINDS = ("suites", "tasks", "agents", "environments")
 
 
-@main.command("list", short_help="Suites, tasks, agents and environments.")
+@main.command("list", short_help="List suites, tasks, agents and environments.")
 @click.argument("kind", type=click.Choice(_KINDS), required=False)
 def list_(kind: str | None) -> None:
-    """Suites, tasks, agents and environments, each with a line."""
+    """List suites, tasks, agents and environments, one line each."""
     from regret_envs.benchmarks.analysis.tables import show
 
     tables = {"suites": _suites, "tasks": _tasks, "agents": _agents, "environments": _environments}
@@ -108,7 +108,7 @@ def _agents() -> Table:
     rows = [[name, entry.summary, entry.takes, entry.bounds or "–"] for name, entry in known.items()]
     note = (
         "Feedback: any (losses or estimates of them), full (all losses) or bandit (the drawn action's). "
-        "Bounds: the regret that the agent's guarantee is about."
+        "Bounds: the kind of regret that the agent's guarantee bounds."
     )
     return Table(
         "Agents", ["agent", "what it is", "feedback", "bounds"], rows, note="\n".join([note, *problems])
@@ -140,13 +140,13 @@ def _environments() -> Table:
     "game_files",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     multiple=True,
-    help="A Gambit file (.nfg) to play in place of a suite; may be given several times.",
+    help="A Gambit file (.nfg) to play instead of a suite; may be repeated.",
 )
 @click.option("--agents", default="all", show_default=True, help="Agent specs, or all, comma-separated.")
-@click.option("--runs", type=click.IntRange(min=1), help="Runs a task.  [default: the suite's, mostly 64]")
+@click.option("--runs", type=click.IntRange(min=1), help="Runs per task.  [default: the suite's, mostly 64]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @results_option
-@click.option("--rerun", is_flag=True, help="Also run what is there already.")
+@click.option("--rerun", is_flag=True, help="Rerun cells that already have results.")
 @executor_option
 @yes_option
 @allow_llm_option
@@ -170,7 +170,7 @@ def run(
     allow_llm: bool,
     transcripts: Path | None,
 ) -> None:
-    """Run a suite and show its leaderboard; what is in the results file already is not run again.
+    """Run a suite and show its leaderboard; cells that are already in the results file are not rerun.
 
     An agent is a built-in name or "module:Class" from the working folder, with settings in
     brackets: --agents "hedge[step_size=0.7],blum-mansour,mypkg.mine:Mine".
@@ -183,7 +183,7 @@ def run(
     tasks, notes = _file_tasks(game_files) if game_files else (chosen_tasks(suite), [])
     suite = "files" if game_files else suite
     specs, lacking = chosen_agents(agents)
-    # Cells that take long go on from where they were.
+    # Long cells resume where they were interrupted.
     measure = functools.partial(
         runner.measure,
         states=states_folder(results),
@@ -196,14 +196,14 @@ def run(
     keys = {cell.key for cell in cells}
     failed = [c[0] for key, c in complete_cells(rows).items() if key in keys and c[0].status == "failed"]
     if failed:
-        say(f"{len(failed)} of {len(cells)} cells failed; their tracebacks are in {results}:")
+        say(f"{len(failed)} of {len(cells)} cells failed; the tracebacks are in {results}:")
         for row in failed:
             say(f"  {row.agent} on {row.task}: {row.reason}")
         context.exit(1)
 
 
 def _file_tasks(paths: Iterable[Path]) -> tuple[list[Task], list[str]]:
-    """The tasks of Gambit files, and a line about each."""
+    """The tasks of Gambit files, and one line about each."""
     from regret_envs.benchmarks.tasks.game_file import file_task
 
     try:

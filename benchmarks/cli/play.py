@@ -1,4 +1,4 @@
-"""Commands that play, beside `run`."""
+"""Commands that play, besides `run`."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from regret_envs.benchmarks.cli.results import FORMATS
 
 
 @click.command("tournament", short_help="Everyone against everyone, in both seats.")
-@click.option("--game", required=True, help="A game of two players, as `list environments` names it.")
+@click.option("--game", required=True, help="A two-player game, as named by `list environments`.")
 @click.option("--agents", default="all", show_default=True, help="Agent specs, or all, comma-separated.")
 @click.option("--horizon", type=click.IntRange(min=1), default=1000, show_default=True, help="Rounds.")
-@click.option("--runs", type=click.IntRange(min=1), default=64, show_default=True, help="Runs a pairing.")
+@click.option("--runs", type=click.IntRange(min=1), default=64, show_default=True, help="Runs per pairing.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--pairings", is_flag=True, help="Also every pairing.")
+@click.option("--pairings", is_flag=True, help="Also show every pairing.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
 @results_option
 @executor_option
@@ -60,7 +60,7 @@ def tournament_command(
     for line in [*lacking, *found.notes]:
         say(line)
     if not found.agents:
-        raise click.ClickException("nobody has played everyone")
+        raise click.ClickException("no agent has played all the others")
     tables.print_as(format_, found, tables.tournament_tables(found, pairings=pairings))
 
 
@@ -68,7 +68,7 @@ def tournament_command(
 @click.argument("agent")
 @click.pass_context
 def check_command(context: click.Context, agent: str) -> None:
-    """Whether an agent does what it must to be run, and what to mend.
+    """Check whether an agent follows the protocol, and say what to fix.
 
     AGENT is a spec, such as mypkg.mine:Mine[alpha=2].
     """
@@ -90,8 +90,8 @@ def check_command(context: click.Context, agent: str) -> None:
     for f in found:
         click.echo(f"{f.status:7} {f.what}")
         if f.problem:
-            click.echo(f"        {f.problem}\n        to mend: {f.mend}")
+            click.echo(f"        {f.problem}\n        to fix: {f.mend}")
     failed = sum(f.status == "fails" for f in found)
     advice = sum(f.status == "advice" for f in found)
-    click.echo(f"{agent}: {failed} to mend, {advice} to consider, {len(found) - failed - advice} well")
+    click.echo(f"{agent}: {failed} to fix, {advice} to consider, {len(found) - failed - advice} ok")
     context.exit(1 if failed else 0)

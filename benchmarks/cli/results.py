@@ -26,17 +26,19 @@ T = TypeVar("T")
 FORMATS = ("table", "json", "csv", "md")
 
 
-@click.command("leaderboard", short_help="What the results come to.")
-@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
-@click.option("--metric", help="What ranks the agents.  [default: each task's first]")
-@click.option("--by", type=click.Choice(["task", "score"]), help="Tables a task alone, or scores alone.")
-@click.option("--columns", help="Metrics and columns of the scores, comma-separated.  [default: what fits]")
+@click.command("leaderboard", short_help="Show the leaderboard of a results file.")
+@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all with results]")
+@click.option("--metric", help="The metric that ranks the agents.  [default: each task's first]")
+@click.option(
+    "--by", type=click.Choice(["task", "score"]), help="Only the tables of the tasks, or only the scores."
+)
+@click.option("--columns", help="Metrics and score columns, comma-separated.  [default: as many as fit]")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
 @results_option
 def leaderboard_command(
     suite: str | None, metric: str | None, by: str | None, columns: str | None, format_: str, results: Path
 ) -> None:
-    """Show what the results come to: mean ± standard error a task, and the scores over all."""
+    """Show mean ± standard error per task, and the scores over all tasks."""
     from regret_envs.benchmarks.analysis.tables import SCORE_COLUMNS
     from regret_envs.benchmarks.tasks.task import METRICS
     from regret_envs.names import UnknownNameError, lookup
@@ -63,7 +65,7 @@ def show_leaderboard(
     by: str | None = None,
     columns: Sequence[str] = (),
 ) -> None:
-    """Print the leaderboard of rows; arguments as in `leaderboard`, and what to show of it."""
+    """Print the leaderboard of the rows; arguments as in `leaderboard`, and what to show of it."""
     import msgspec
 
     from regret_envs.benchmarks.analysis import tables
@@ -83,17 +85,17 @@ def show_leaderboard(
         tables.print_as(format_, board, tables.leaderboard_tables(board, columns))
 
 
-@click.command("compare", short_help="Two agents on the runs that both played.")
+@click.command("compare", short_help="Compare two agents on common runs.")
 @click.argument("first")
 @click.argument("second")
-@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
-@click.option("--metric", help="What is compared.  [default: each task's first]")
+@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all with results]")
+@click.option("--metric", help="The metric to compare.  [default: each task's first]")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
 @results_option
 def compare_command(
     first: str, second: str, suite: str | None, metric: str | None, format_: str, results: Path
 ) -> None:
-    """Two agents on the runs that both played, task by task, and over all of them."""
+    """Compare two agents on the runs that both played, task by task and over all tasks."""
     from regret_envs.agents import registry
     from regret_envs.benchmarks.analysis import tables
     from regret_envs.benchmarks.analysis.comparison import compare
@@ -115,33 +117,33 @@ def compare_command(
     if not found:
         raise click.ClickException(
             f"{agents[0]} and {agents[1]} have no runs in common in {results}: "
-            f'regret-envs run --agents "{agents[0]},{agents[1]}" makes some'
+            f'regret-envs run --agents "{agents[0]},{agents[1]}" produces some'
         )
     tables.print_as(format_, found, [tables.compare_table(found, agents[0], agents[1])])
 
 
 def _is_here(agent: str) -> bool:
-    """Whether the agent can be made; if not, say so."""
+    """Whether the source of an agent is available; if not, say so."""
     from regret_envs.agents import registry
 
     try:
         registry.source_hash(agent)
     except (ImportError, ValueError) as error:
-        say(f"what is missing of {agent} is not known: {error}")
+        say(f"the missing cells of {agent} cannot be counted: {error}")
         return False
     return True
 
 
 @click.command("status")
-@click.option("--suite", help="Suites or tasks, comma-separated.  [default: what the file was made for]")
+@click.option("--suite", help="Suites or tasks, comma-separated.  [default: those in the file]")
 @click.option("--agents", help="Agent specs, comma-separated.  [default: those in the file]")
-@click.option("--runs", type=click.IntRange(min=1), help="Runs a task.  [default: as in the file]")
+@click.option("--runs", type=click.IntRange(min=1), help="Runs per task.  [default: as in the file]")
 @click.option("--seed", type=click.IntRange(min=0), help="[default: those in the file]")
 @results_option
 def status_command(
     suite: str | None, agents: str | None, runs: int | None, seed: int | None, results: Path
 ) -> None:
-    """What is done, failed and missing."""
+    """Show how many cells are done, failed and missing."""
     from regret_envs.benchmarks.analysis import tables
     from regret_envs.benchmarks.analysis.status import Asked, asked_for, progress
     from regret_envs.benchmarks.analysis.usage import usage_by_agent
@@ -161,28 +163,28 @@ def status_command(
         if seed is None or a.seed == seed:
             try:
                 tasks = chosen_tasks(a.suite)
-            except Usage as error:  # made from files that are not known by name, or gone
-                say(f"what is missing of {a.suite!r} is not known: {error.message}")
+            except Usage as error:  # from files that are not known by name, or are gone
+                say(f"the missing cells of {a.suite!r} cannot be counted: {error.message}")
                 continue
             here = given or [agent for agent in a.agents if _is_here(agent)]
             planned = plan(a.suite, tasks, here, runs=runs or a.runs, seed=a.seed)
             # Tasks of a fixed number of runs have one seed, whatever was asked.
             cells.update({cell.key: cell for cell in planned})
     if not cells:
-        raise click.ClickException("nothing of what was asked for is known by name: give --suite")
+        raise click.ClickException("none of the suites in the file is known by name: give --suite")
     by_task, by_agent = progress(list(cells.values()), complete_cells(rows))
     shown = [tables.progress_table("task", by_task), tables.progress_table("agent", by_agent)]
     used = usage_by_agent(rows, tasks={cell.task.id for cell in cells.values()})
     tables.show([*shown, tables.usage_table(used)] if used else shown)
 
 
-@click.command("export", short_help="The results as a Parquet file.")
+@click.command("export", short_help="Export the results as a Parquet file.")
 @click.option(
     "--parquet", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The file to write."
 )
 @results_option
 def export_command(parquet: Path, results: Path) -> None:
-    """Write the results as a table for other programs, a line a run and value."""
+    """Write the results as a table for other programs, one row per run and value."""
     from regret_envs.benchmarks.analysis.export import export_parquet
 
     try:
@@ -196,8 +198,8 @@ def export_command(parquet: Path, results: Path) -> None:
     say(f"{lines} lines in {parquet}")
 
 
-@click.command("report", short_help="Tables and curves in one HTML file.")
-@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
+@click.command("report", short_help="Write a report: one HTML file.")
+@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all with results]")
 @click.option("--title", default="regret-envs", show_default=True, help="The heading.")
 @click.option(
     "--out",
@@ -217,7 +219,7 @@ def export_command(parquet: Path, results: Path) -> None:
 def report_command(
     suite: str | None, title: str, out: Path, transcripts: tuple[Path, ...], results: Path
 ) -> None:
-    """Leaderboard, curves and tournaments in one HTML file that needs nothing else."""
+    """Write leaderboard, curves and tournaments to one self-contained HTML file."""
     from regret_envs.agents.llm.transcripts import TranscriptError
     from regret_envs.benchmarks.analysis.report import report
     from regret_envs.files import replacing
@@ -236,9 +238,9 @@ def report_command(
     say(f"{len(text.encode()) / 1e3:.0f} kB in {out}")
 
 
-@click.command("plot", short_help="Curves of tasks, heat maps of tournaments.")
-@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all that has results]")
-@click.option("--metric", help="What is drawn.  [default: each task's first]")
+@click.command("plot", short_help="Plot curves of tasks and heat maps of tournaments.")
+@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all with results]")
+@click.option("--metric", help="The metric to plot.  [default: each task's first]")
 @click.option("--agents", help="Agent specs, comma-separated.  [default: the best]")
 @click.option(
     "--format", "format_", type=click.Choice(["svg", "pdf", "png"]), default="svg", show_default=True
@@ -254,13 +256,13 @@ def report_command(
 def plot_command(
     suite: str | None, metric: str | None, agents: str | None, format_: str, out: Path, results: Path
 ) -> None:
-    """Curves of every task and heat maps of tournaments, a file each."""
+    """Plot the curves of every task and the heat maps of tournaments, one file each."""
     rows = read_rows(results)
     tasks = [task.id for task in chosen_tasks(suite)] if suite else None
     chosen = chosen_agents(agents)[0] if agents else None
     drawn = with_matplotlib(lambda: _draw(rows, tasks, chosen, metric, format_, out))
     if not drawn:
-        raise click.ClickException("there is nothing to draw: no such task, agent or metric in the results")
+        raise click.ClickException("there is nothing to plot: the results lack the task, agent or metric")
     say(f"{drawn} figures in {out}")
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 Command = Callable[..., None]
 
-# Every option's destination is a field of `Recipe` or a setting of the model, and its default None,
-# so that what was not said is told apart from what was.
+# Every option's destination is a field of `Recipe` or a setting of the model, and its default is None, so
+# that options that were not given can be told apart.
 _COMMON = [
     click.option("--actions", "num_actions", type=int, help="d.  [default: 3]"),
     click.option("--horizon", type=int, help="T.  [default: 20]"),
@@ -49,8 +49,8 @@ _COMMON = [
     click.option(
         "--out", type=click.Path(file_okay=False, path_type=Path), help="[default: runs/MODEL-dD-tT-seedS]"
     ),
-    click.option("--resume", is_flag=True, help="Go on with an interrupted training."),
-    click.option("--overwrite", is_flag=True, help="Replace what is in --out."),
+    click.option("--resume", is_flag=True, help="Resume an interrupted training."),
+    click.option("--overwrite", is_flag=True, help="Overwrite what is in --out."),
 ]
 
 
@@ -71,7 +71,7 @@ _objective = click.option(
 def train() -> None:
     """Train attention with regret loss and write a checkpoint; or recognize a regular language.
 
-    The checkpoint plays as the agent "checkpoint:DIR". Ctrl-C saves; --resume goes on.
+    The checkpoint plays as the agent "checkpoint:DIR". Ctrl-C saves the training; --resume continues it.
     """
 
 
@@ -98,7 +98,7 @@ def linear_attention(**options: Any) -> None:
 @_objective
 @_common
 def swap_attention(**options: Any) -> None:
-    """One head an action and a fixed point, trained with swap-regret loss."""
+    """One head per action and a fixed point, trained with swap-regret loss."""
     _train("swap-attention", options, ("form", "fixed_point", "num_iterations", "init_scale"))
 
 
@@ -136,15 +136,20 @@ def _train(model: str, options: dict[str, Any], of_model: tuple[str, ...]) -> No
             _agree(saved, recipe, model, given, settings, out)
             recipe = saved
         elif not overwrite:
-            for name, hint in ((checkpoint.STATE_FILE, "--resume to go on, "), (checkpoint.CONFIG_FILE, "")):
+            for name, hint in (
+                (checkpoint.STATE_FILE, "--resume to continue, "),
+                (checkpoint.CONFIG_FILE, ""),
+            ):
                 if (out / name).exists():
                     raise click.UsageError(
-                        f"{out} holds a training already ({name}): give {hint}another --out, or --overwrite"
+                        f"{out} already holds a training ({name}): give {hint}another --out, or --overwrite"
                     )
         with _Bar() as bar:
             config = training.train(recipe, out, device=device, resume=resume, progress=bar)
     except KeyboardInterrupt:
-        click.echo(f"interrupted: the training is saved in {out}, go on with --out {out} --resume", err=True)
+        click.echo(
+            f"interrupted: the training is saved in {out}; continue with --out {out} --resume", err=True
+        )
         raise click.exceptions.Exit(130) from None
     except (ValueError, TypeError) as error:
         raise click.UsageError(str(error)) from None
@@ -168,17 +173,17 @@ def _recipe(model: str, given: dict[str, Any], settings: dict[str, Any]) -> Reci
 def _agree(
     saved: Recipe, recipe: Recipe, model: str, given: dict[str, Any], settings: dict[str, Any], out: Path
 ) -> None:
-    """What is said along with --resume must be what the training was begun with."""
+    """Options given along with --resume must be those that the training was started with."""
     differ = [name for name in given if getattr(saved, name) != getattr(recipe, name)]
     differ += [name for name in settings if saved.settings.get(name) != settings[name]]
     if saved.model != model:
         differ.insert(0, "model")
     if differ:
-        raise click.UsageError(f"the training in {out} was begun with another {', '.join(differ)}")
+        raise click.UsageError(f"the training in {out} was started with a different {', '.join(differ)}")
 
 
 class _Bar:
-    """Loss, fitted step size and seconds left, on standard error where that is a terminal."""
+    """Loss, fitted step size and seconds left, on standard error if that is a terminal."""
 
     def __init__(self) -> None:
         from rich.console import Console

@@ -19,8 +19,8 @@ _ASK_SECONDS = 5.0
 class DaskPool:
     """The workers of a scheduler.
 
-    A worker that dies is Dask's to replace: it gives what that worker had to others, and up as
-    `KilledWorker` what three of them died of.
+    Dask itself replaces a worker that dies: it gives the worker's cells to others, and gives up with
+    `KilledWorker` on a cell that killed three of them.
 
     Args:
         address: "tcp://HOST:PORT" of the scheduler.
@@ -41,7 +41,7 @@ class DaskPool:
             self._client = Client(address, timeout="10s", set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             raise ExecutorError(
-                f"no Dask scheduler answers at {address}: {error}; start one with `dask scheduler`"
+                f"there is no Dask scheduler at {address}: {error}; start one with `dask scheduler`"
             ) from error
         self._threads, self._asked = 0, -math.inf
         try:
@@ -69,10 +69,10 @@ class DaskPool:
 
     @property
     def num_workers(self) -> int:
-        """Threads of all workers, which may come and go; asked for every few seconds."""
+        """Threads of all workers, which may come and go; looked up every few seconds."""
         if time.monotonic() - self._asked > _ASK_SECONDS:
             self._asked = time.monotonic()
-            # Where the scheduler is gone `submit` says so.
+            # If the scheduler is gone, `submit` says so.
             with contextlib.suppress(OSError):
                 self._threads = sum(self._client.nthreads().values())
         return self._threads
@@ -89,12 +89,12 @@ class DaskPool:
         Raises:
             ExecutorError: always.
         """
-        for name in ("distributed.client", "distributed.core", "tornado"):  # at length what is said here
+        for name in ("distributed.client", "distributed.core", "tornado"):  # they say the same at length
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-        raise ExecutorError("the connection to the Dask scheduler is lost; what was finished is saved")
+        raise ExecutorError("the connection to the Dask scheduler is lost; finished cells are saved")
 
     def explain(self, error: Exception) -> None:
-        """Say of what could not be unpickled on a worker which module is missing there."""
+        """Name the module that is missing on a worker that cannot unpickle its work."""
         cause: BaseException | None = error
         while cause is not None:
             if isinstance(cause, ModuleNotFoundError):
@@ -106,6 +106,6 @@ class DaskPool:
             cause = cause.__cause__ or cause.__context__
 
     def close(self, *, now: bool = False) -> None:
-        """Leave the cluster running; `now`: cancel what is out."""
+        """Leave the cluster running; `now`: cancel what was submitted."""
         self._executor.shutdown(wait=not now)
         self._client.close()

@@ -1,7 +1,7 @@
-"""The driver: hands cells to a pool in chunks, whatever becomes of the workers.
+"""The driver: it hands cells to a pool in chunks, and survives the death of workers.
 
 Only the driver writes results. Cells go out in chunks worth a fraction of a second, a bounded number at
-a time, so that a million of them need no more memory than a few and a worker that dies takes little along.
+a time, so that a million of them need no more memory than a few and a worker that dies loses little.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ CHUNK_SECONDS = 0.2
 CHUNK_CELLS = 500
 END_SECONDS = 30
 ATTEMPTS = 3
-"""So many times a cell is given to a worker that dies of it, the last time alone."""
+"""How often a cell is tried when its worker dies, the last time alone."""
 
 Measure = Callable[[Cell], list[Row]]
 
 
 def run(cells: Sequence[Cell], pool: Pool, *, measure: Measure = measure) -> Iterator[list[list[Row]]]:
-    """The rows of every cell, as chunks of cells are finished.
+    """Yield the rows of every cell, as chunks of cells finish.
 
-    A pool that breaks since a worker was killed is started again, and what was out is given out once
-    more, cell by cell; cells that were out twice when it broke are run alone, one after the other, at
-    the end. A cell that kills its worker each time becomes a "failed" row that says so.
+    A pool that breaks because a worker was killed is restarted, and the cells that were running are submitted
+    again, one by one; cells that were running in two crashes are run alone, one after the other, at the end.
+    A cell that kills its worker each time gets a "failed" row that says so.
 
     Args:
-        cells: the cells, in the order in which they are given out.
+        cells: the cells, in the order in which they are submitted.
         pool: the workers.
-        measure: what is done with a cell (picklable).
+        measure: the function that turns a cell into rows (picklable).
 
     Raises:
         ExecutorError: if the workers cannot be used; says what to do.
@@ -55,7 +55,7 @@ def run(cells: Sequence[Cell], pool: Pool, *, measure: Measure = measure) -> Ite
                 break
         done = wait(out, return_when=FIRST_COMPLETED).done
         if any(map(_broke, done)):
-            # All end now: well before it broke, or with it. What does not end is lost too.
+            # All futures end now, either before the pool broke or with it. What does not end is lost too.
             wait(out, timeout=END_SECONDS)
             done = set(out)
         lost: list[list[Cell]] = []
@@ -82,12 +82,12 @@ def run(cells: Sequence[Cell], pool: Pool, *, measure: Measure = measure) -> Ite
 
 
 def _broke(future: Future[Finished]) -> bool:
-    """Whether the workers were gone before it ended; a cluster that is lost cancels what is out."""
+    """Whether the workers were gone before it ended; a cluster that is lost cancels its futures."""
     return future.cancelled() or isinstance(future.exception(), BrokenExecutor)
 
 
 class Finished:
-    """What a worker makes of a chunk: the rows of every cell, and how long it took."""
+    """A worker's answer to a chunk: the rows of every cell, and how long it took."""
 
     def __init__(self, rows: list[list[Row]], seconds: float) -> None:
         self.rows = rows
@@ -95,9 +95,9 @@ class Finished:
 
 
 def measure_chunk(cells: Sequence[Cell], measure: Measure) -> Finished:
-    """Measure the cells one by one; whatever one of them does, the others are kept."""
-    begun = time.perf_counter()
-    return Finished([_measured(cell, measure) for cell in cells], time.perf_counter() - begun)
+    """Measure the cells one by one; an error in one does not affect the others."""
+    start = time.perf_counter()
+    return Finished([_measured(cell, measure) for cell in cells], time.perf_counter() - start)
 
 
 def _measured(cell: Cell, measure: Measure) -> list[Row]:
@@ -108,22 +108,22 @@ def _measured(cell: Cell, measure: Measure) -> list[Row]:
 
 
 def _restart(pool: Pool) -> None:
-    """Start the workers again and see that they live.
+    """Restart the workers and check that they live.
 
     Raises:
-        ExecutorError: if they die before they are given anything.
+        ExecutorError: if they die before they are given any work.
     """
     pool.restart()
     try:
         pool.submit(os.getpid).result()
     except BrokenExecutor as error:
         raise ExecutorError(
-            f"worker processes die as soon as they are started, out of memory perhaps: {error}"
+            f"worker processes die as soon as they start, perhaps for lack of memory: {error}"
         ) from error
 
 
 class _Queue:
-    """Cells that wait, in chunks of about the same time, and what is known of deaths."""
+    """Waiting cells, handed out in chunks of about equal duration, and how often each killed a worker."""
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         self._waiting = deque(cells)
@@ -136,14 +136,14 @@ class _Queue:
         return bool(self._waiting or self._again or self._alone)
 
     def take(self, num_workers: int, *, idle: bool) -> list[Cell]:
-        """The next chunk; a suspect only when the workers are idle and nothing else waits."""
+        """The next chunk; a suspect cell only when the workers are idle and nothing else waits."""
         if self._again:
             return [self._again.popleft()]
         if not self._waiting:
             return [self._alone.popleft()] if idle and self._alone else []
         chunk = [self._waiting.popleft()]
         if self._seconds_per_cost is not None:
-            # Not so many that workers are idle at the end.
+            # Few enough that no worker is idle at the end.
             most = min(CHUNK_CELLS, math.ceil(len(self._waiting) / (2 * num_workers)))
             cost = CHUNK_SECONDS / self._seconds_per_cost - chunk[0].cost
             while len(chunk) < most and self._waiting and self._waiting[0].cost <= cost:
@@ -152,11 +152,11 @@ class _Queue:
         return chunk
 
     def give_back(self, chunk: Sequence[Cell]) -> None:
-        """Put a chunk that did not go out first again."""
+        """Put a chunk that was not submitted back at the front."""
         self._waiting.extendleft(reversed(chunk))
 
     def learn(self, chunk: Sequence[Cell], seconds: float) -> None:
-        """Adjust the sizes of chunks to come."""
+        """Adjust the size of the next chunks."""
         new = seconds / sum(cell.cost for cell in chunk)
         old = self._seconds_per_cost
         self._seconds_per_cost = max(new if old is None else (old + new) / 2, 1e-12)
@@ -164,12 +164,12 @@ class _Queue:
     def lost(
         self, chunks: Sequence[Sequence[Cell]], error: Exception | None, *, certain: bool
     ) -> list[list[Row]]:
-        """Queue again what was out when workers died; the rows of cells given up.
+        """Queue again what was running when workers died, and return the rows of cells that are given up.
 
         Args:
-            chunks: what was out.
-            error: what the executor said.
-            certain: whether a chunk of one cell was lost through that cell.
+            chunks: the chunks that were running.
+            error: the executor's error.
+            certain: whether a chunk of one cell was lost because of that cell.
         """
         given_up = []
         for chunk in chunks:

@@ -1,4 +1,4 @@
-"""From Python: tasks and agents as objects, no files needed.
+"""Benchmarks from Python: tasks and agents are objects, and no files are needed.
 
 from regret_envs.benchmarks import evaluate, leaderboard
 
@@ -36,24 +36,26 @@ def evaluate(
     """Run agents on tasks; the rows go to `leaderboard`, `compare`, `report` or a `results.Writer`.
 
     Args:
-        agents: specs, or names to specs and agent objects. Objects are copied for every seat and cell
-            and are never themselves played.
+        agents: specs, or a mapping from names to specs and agent objects. Objects are copied for every seat
+            and cell; they never play themselves.
         tasks: suites, tasks and suite files as on the command line, or task objects.
-        runs: runs a task, except where the task fixes them.
+        runs: runs per task, except where the task fixes them.
         seed: the seed.
-        num_workers: processes; None: this process, for agents that do not pickle.
+        num_workers: worker processes; None: this process, for agents that do not pickle.
         allow_llm: whether language models connect that a suite file names.
 
     Raises:
-        ValueError: if the name of an object is a registered agent's, or a name or spec is malformed;
-            and as `suites.find_tasks`.
+        ValueError: if an object has the name of a registered agent, or a name or spec is malformed; and as
+            `suites.find_tasks`.
     """
     named = dict(agents) if isinstance(agents, Mapping) else {spec: spec for spec in agents}
     live = {name: agent for name, agent in named.items() if isinstance(agent, Agent)}
     known = registry.known_agents()[0]
     for name in live:
         if name in known or registry.canonical(name) != name or ":" in name:
-            raise ValueError(f"{name!r} cannot name an agent object: choose a word that is no agent's")
+            raise ValueError(
+                f"{name!r} cannot name an agent object: choose a word that does not name an agent"
+            )
     specs = [agent if isinstance(agent, str) else name for name, agent in named.items()]
     chosen = find_tasks(tasks) if isinstance(tasks, str) else list(tasks)
     cells = [
@@ -67,7 +69,7 @@ def evaluate(
 
 
 def _source(agent: Agent) -> str | None:
-    """What tells an object from another of its name; None for one that does not pickle."""
+    """Distinguishes objects with the same name; None for one that does not pickle."""
     try:
         return hashlib.sha256(pickle.dumps(agent)).hexdigest()
     except Exception:  # pickling may raise anything
@@ -75,7 +77,7 @@ def _source(agent: Agent) -> str | None:
 
 
 class _Here:
-    """This process as a pool."""
+    """A pool that runs everything in this process."""
 
     num_workers = 1
 

@@ -1,4 +1,4 @@
-"""Where cells are measured: a process pool of this machine, a Dask cluster or Ray."""
+"""Where cells are measured: a process pool on this machine, a Dask cluster or Ray."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ T = TypeVar("T")
 
 
 class ExecutorError(RuntimeError):
-    """Workers cannot be had or used; the message says what to do."""
+    """Workers are not available or cannot be used; the message says what to do."""
 
 
 class Pool(Protocol):
-    """Workers, on a `concurrent.futures.Executor` that can be started again."""
+    """Workers behind a `concurrent.futures.Executor` that can be restarted."""
 
     @property
     def num_workers(self) -> int:
@@ -37,29 +37,28 @@ class Pool(Protocol):
         """
 
     def restart(self) -> None:
-        """Begin with new workers after `BrokenExecutor`."""
+        """Start new workers after `BrokenExecutor`."""
 
     def explain(self, error: Exception) -> None:
-        """Raise `ExecutorError` if a future's error says that no cell can be run there."""
+        """Raise `ExecutorError` if a future's error means that no cell can run there."""
 
     def close(self, *, now: bool = False) -> None:
-        """End the workers; `now`: without waiting for what they do."""
+        """End the workers; `now`: without waiting for them to finish."""
 
 
 def connect(where: str, *, preload: Sequence[str] = (), modules: Mapping[str, str] | None = None) -> Pool:
-    """The workers that a word names.
+    """Connect to the workers that `where` names.
 
     Args:
         where: "local" or "local:N", N processes here (all cores by default); "dask://HOST:PORT", the
             scheduler of a Dask cluster; "ray" or "ray:N", a Ray of N processes here; "ray://HOST:PORT",
             a Ray cluster's client server.
         preload: modules that local workers share instead of each importing them.
-        modules: the modules that custom agents and worlds need, and the hash of each one's source; the
+        modules: the modules that custom agents and worlds need, each with the hash of its source; the
             workers of a cluster must have the same.
 
     Raises:
-        ExecutorError: if there is no such executor, it cannot be reached, or its library is not
-            installed.
+        ExecutorError: if the executor is unknown or cannot be reached, or its library is not installed.
     """
     kind, _, count = where.partition(":")
     needed = dict(modules or {})
@@ -79,13 +78,12 @@ def connect(where: str, *, preload: Sequence[str] = (), modules: Mapping[str, st
 
         return DaskPool(f"tcp:{count}", modules=needed)
     raise ExecutorError(
-        f"unknown executor {where!r}: there are local, local:N, dask://HOST:PORT, ray, ray:N and "
-        "ray://HOST:PORT"
+        f"unknown executor {where!r}: choose local, local:N, dask://HOST:PORT, ray, ray:N or ray://HOST:PORT"
     )
 
 
 def same_code(modules: Mapping[str, str]) -> str | None:
-    """Run on a worker: what it lacks to come to the driver's results, or None.
+    """Run on a worker: what it lacks to reproduce the driver's results, or None.
 
     Args:
         modules: "regret_envs" to the driver's version, and every custom module to the hash of its source.
@@ -100,7 +98,7 @@ def same_code(modules: Mapping[str, str]) -> str | None:
                 "its folder"
             )
         if found != expected:
-            return f"has another {name!r} than this process: bring the two to the same version"
+            return f"has a different {name!r} from this process: install the same version on both"
     return None
 
 
@@ -108,20 +106,20 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class LocalPool:
-    """A process pool of one thread a worker; a context manager.
+    """A process pool with one thread per worker; a context manager.
 
-    Workers end with the driving process, even where that is killed.
+    Workers end with the driving process, even if it is killed.
 
     Args:
         num_workers: processes.
-        preload: modules imported once, in the server that workers are forked from.
+        preload: modules imported once, in the server that forks the workers.
     """
 
     def __init__(self, num_workers: int, *, preload: Sequence[str] = ()) -> None:
         self.num_workers = num_workers
         self._before = set(multiprocessing.active_children())
         self._saved = {name: os.environ.get(name) for name in THREADS}
-        # Workers load numpy afresh and read these then.
+        # Workers import numpy themselves and read these then.
         os.environ.update(dict.fromkeys(THREADS, "1"))
         self._context = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
         if sys.platform != "win32":
@@ -141,7 +139,7 @@ class LocalPool:
         self._executor = self._start()
 
     def explain(self, error: Exception) -> None:
-        """A process pool's errors other than `BrokenExecutor` are about what was submitted."""
+        """Errors of a process pool other than `BrokenExecutor` come from what was submitted."""
 
     def close(self, *, now: bool = False) -> None:
         """See `Pool`."""
@@ -169,7 +167,7 @@ class LocalPool:
 
 def _begin_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.dup2(2, 1)  # what agents print must not come between the tables on standard output
+    os.dup2(2, 1)  # what agents print must not mix with the tables on standard output
     driver = multiprocessing.parent_process()
     assert driver is not None
     threading.Thread(target=_end_with, args=(driver,), daemon=True).start()

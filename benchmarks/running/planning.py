@@ -1,4 +1,4 @@
-"""Planning: the cells of tasks and agents, and those of a tournament."""
+"""Planning: the cells for tasks and agents, and those of a tournament."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def tournament_task(game: str, horizon: int, settings: dict[str, Any] | None = N
     """The task whose pairings a tournament plays.
 
     Raises:
-        UnknownNameError: if there is no such game; lists the near matches.
+        UnknownNameError: if the game is unknown; lists the near matches.
         ValueError: if it is not a game of two players.
     """
     world = games.make(game, **(settings or {}))

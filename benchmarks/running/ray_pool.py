@@ -14,11 +14,11 @@ T = TypeVar("T")
 
 
 class RayPool:
-    """Tasks of one CPU each, not retried by Ray itself: the driver does that, and sees who dies.
+    """Ray tasks of one CPU each. Ray does not retry them: the driver does, and sees which cell crashes.
 
     Args:
-        num_workers: processes of a Ray that is started here, apart from any other; None: a cluster's.
-        address: "ray://HOST:PORT", the client server of a cluster; None: here.
+        num_workers: processes of a Ray started here, separate from any other; None: those of a cluster.
+        address: "ray://HOST:PORT", the client server of a cluster; None: this machine.
         modules: modules that custom agents need on the workers.
 
     Raises:
@@ -37,11 +37,10 @@ class RayPool:
         self._ray = ray
         threads = {"env_vars": dict.fromkeys(THREADS, "1")}
         settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
-        # A Ray of our own: "local" looks neither at RAY_ADDRESS nor at the file that a cluster which ended
-        # without a word has left behind.
+        # Our own Ray: "local" ignores RAY_ADDRESS and the file that a crashed cluster leaves behind.
         if address is None:
             settings |= {"address": "local", "num_cpus": num_workers, "include_dashboard": False}
-            # Workers here import what the driver can, the working folder first.
+            # Workers on this machine import what the driver can, the working folder first.
             threads["env_vars"]["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
         else:
             settings["address"] = address
@@ -51,8 +50,8 @@ class RayPool:
         except Exception as error:
             raise ExecutorError(
                 f"Ray cannot be {'reached at ' + address if address else 'started'}: {error}; RAY_AUTH_MODE "
-                f"is {os.environ.get('RAY_AUTH_MODE', 'unset')!r} here and must be the same, with the same "
-                "token, for every process of a cluster"
+                f"is {os.environ.get('RAY_AUTH_MODE', 'unset')!r} here; all processes of a cluster need the "
+                "same mode and token"
             ) from error
         self._call = ray.remote(num_cpus=1, max_retries=0)(_call)
         try:
@@ -76,10 +75,10 @@ class RayPool:
         return future
 
     def restart(self) -> None:
-        """See `Pool`. Ray replaces workers by itself."""
+        """See `Pool`. Ray replaces workers itself."""
 
     def explain(self, error: Exception) -> None:
-        """Say of what could not be unpickled on a worker which module is missing there."""
+        """Name the module that is missing on a worker that cannot unpickle its work."""
         text = str(error)
         name = text.partition("No module named '")[2].partition("'")[0]
         if name:
@@ -89,7 +88,7 @@ class RayPool:
             ) from error
 
     def close(self, *, now: bool = False) -> None:
-        """End a Ray of our own; leave a cluster running."""
+        """Shut down our own Ray; leave a cluster running."""
         self._ray.shutdown()
 
 

@@ -1,7 +1,7 @@
-"""Results: an append-only file of JSON lines, one a measured value, and how it is read back.
+"""Results: an append-only file of JSON lines, one per measured value, and how it is read back.
 
-The first line says what the file is; every other line is a `Row`. The rows of a cell are written
-together, numbered, so that a cell that a killed process left half written is known for what it is.
+The first line is a header; every other line is a `Row`. The rows of a cell are numbered and written
+together, so that a cell that a killed process left half written is recognized.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ Status = Literal["ok", "failed", "n/a"]
 
 
 class ResultsError(ValueError):
-    """A results file that is not ours, is from a newer version, or is damaged."""
+    """The file is not a results file, comes from a newer version, or is damaged."""
 
 
 class Header(msgspec.Struct, frozen=True):
-    """The first line of a file. A newer version may say more, so unknown fields are no error here."""
+    """The first line of a file. A newer version may have more fields, so unknown ones are accepted."""
 
     format: str
     version: int
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """One metric at one round in the runs of a cell, or why there is none.
+    """One metric at one round in all runs of a cell, or the reason why there is none.
 
     Attributes:
         key: the cell's key: equal keys mean the same computation.
         identity: the same without the seed and the runs: what was measured.
-        part, parts: the row's number within the cell and the number of the cell's rows.
-        status: "ok"; "failed": the agent raised or misplayed, tried again next time; "n/a": the
+        part, parts: the row's number within the cell and the number of rows of the cell.
+        status: "ok"; "failed": the agent raised or misplayed, and is tried again next time; "n/a": the
             agent does not play such problems.
-        suite: the suite that the cell was run for.
+        suite: the suite for which the cell was run.
         task, task_version: the task.
         agent: the agent's spec, with its settings.
         seats: the spec of the agent in every seat; none: the agent fills all seats.
@@ -59,8 +59,8 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
         seed, block, num_runs: the seed, the number of the seed block, and its runs.
         num_actions: d, the largest over players.
         loss_scale: the range of the task's losses, or the standard deviation of unbounded ones.
-        metric, round, values: the metric, the round it was taken at, and its value in every run.
-        message: the traceback of a failure, or the reason of an "n/a".
+        metric, round, values: the metric, the round after which it was measured, and its value in every run.
+        message: the traceback of a failure, or the reason for an "n/a".
         usage: in a cell's first row, the specs of the agents that ask somebody else, and what each has used.
         code_version: the version of regret-envs.
     """
@@ -98,7 +98,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
 
     @property
     def reason(self) -> str:
-        """The message; of a traceback the error, without what leads to it and without its notes."""
+        """The message; of a traceback only the error itself, without its notes."""
         lines = (self.message or "").rstrip().split("\n")
         return next((x for x in reversed(lines) if ": " in x and not x.startswith(" ")), lines[-1])
 
@@ -107,33 +107,33 @@ Cells = Mapping[str, Sequence[Row]]
 
 
 def complete_cells(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """Rows by cell key, whole cells alone; where a cell is there more than once, the last one.
+    """Rows by cell key: only whole cells, and of a cell that is there more than once the last one.
 
     Returns:
-        The cells in the order in which they were finished.
+        The cells in the order in which they finished.
     """
-    begun: dict[str, list[Row]] = {}
+    started: dict[str, list[Row]] = {}
     cells: dict[str, list[Row]] = {}
     for row in rows:
-        cell = begun.setdefault(row.key, [])
+        cell = started.setdefault(row.key, [])
         if row.part == 0:
             cell.clear()
         if row.part == len(cell):
             cell.append(row)
             if len(cell) == row.parts:
                 cells.pop(row.key, None)
-                cells[row.key] = begun.pop(row.key)
+                cells[row.key] = started.pop(row.key)
     return cells
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a results file holds.
+    """The contents of a results file.
 
     Attributes:
-        rows: the rows in the order written.
+        rows: the rows in the order in which they were written.
         torn: a last line that a killed process left unfinished and that was skipped, or None.
-        size: bytes up to the torn line.
+        size: the number of bytes before the torn line.
     """
 
     rows: list[Row]
@@ -145,8 +145,8 @@ def read(path: str | os.PathLike[str]) -> Contents:
     """Read a results file; one that does not exist or is empty holds no rows.
 
     Raises:
-        ResultsError: if the file is not ours, is from a newer version, or has a line that is no
-            row (an unknown field included); says which line. A torn last line is no error.
+        ResultsError: if it is not a results file, comes from a newer version, or has a line that is not a
+            row (for instance with an unknown field); says which line. A torn last line is not an error.
     """
     path = Path(path)
     data = path.read_bytes() if path.exists() else b""
@@ -155,7 +155,7 @@ def read(path: str | os.PathLike[str]) -> Contents:
     header = _header_line()
     if not lines:
         if not header.startswith(tail):
-            raise ResultsError(f"{path} is not a results file of regret-envs: its first line is no header")
+            raise ResultsError(f"{path} is not a results file of regret-envs: its first line is not a header")
         return Contents([], tail or None, 0)
     _check_header(path, lines[0])
     decoder = msgspec.json.Decoder(Row)
@@ -181,16 +181,16 @@ def _check_header(path: Path, line: bytes) -> None:
     except msgspec.MsgspecError:
         header = Header("", 0)
     if header.format != FORMAT:
-        raise ResultsError(f"{path} is not a results file of regret-envs: its first line is no header")
+        raise ResultsError(f"{path} is not a results file of regret-envs: its first line is not a header")
     if header.version > FORMAT_VERSION:
         raise ResultsError(
-            f"{path} is from a newer version of regret-envs (format {header.version}, this one reads up "
+            f"{path} comes from a newer version of regret-envs (format {header.version}; this one reads up "
             f"to {FORMAT_VERSION}): upgrade regret-envs, or give another file with --results"
         )
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """Who writes to a results file; kept beside it, in FILE.holder, while the file is locked."""
+    """Who is writing to a results file; kept next to it, in FILE.holder, while the file is locked."""
 
     pid: int
     host: str
@@ -204,9 +204,9 @@ class Holder(msgspec.Struct, frozen=True):
 class Writer:
     """Appends whole cells to a results file, which it locks; a context manager.
 
-    Opening it reads the file (`contents`), writes the header of a new one and cuts a torn last line
-    off, so that the next row starts a line of its own. The lock, on FILE.lock, ends with the process, however
-    that ends; the lock file stays, since to remove it would let two processes in.
+    Opening reads the file (`contents`), writes the header of a new file and cuts off a torn last line, so
+    that the next row starts on a line of its own. The lock, on FILE.lock, ends with the process, however that
+    ends; the lock file itself stays, since removing it could let two processes in.
 
     Raises:
         ResultsError: as `read`, or if another process writes to the file; says which.
@@ -232,10 +232,10 @@ class Writer:
             raise
 
     def append(self, rows: Iterable[Row]) -> None:
-        """Write the rows of whole cells, all or none of them, and flush them to disk.
+        """Write the rows of whole cells, all of them or none, and flush them to disk.
 
         Raises:
-            ResultsError: if they do not fit or cannot be written; the file then holds what it held.
+            ResultsError: if they do not fit or cannot be written; the file is then left as it was.
         """
         self._write(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
 
@@ -248,8 +248,8 @@ class Writer:
         except OSError as error:
             self._file.truncate(self._size)
             raise ResultsError(
-                f"{self.path} cannot be written: {error.strerror}; what it held is whole: make room and "
-                "run again to go on"
+                f"{self.path} cannot be written: {error.strerror}; earlier results are intact: free some "
+                "space and run again to continue"
             ) from error
         finally:
             if left:  # an interrupt in between
@@ -265,17 +265,17 @@ class Writer:
             except (OSError, msgspec.MsgspecError):
                 holder = "another process"
             raise ResultsError(
-                f"{self.path} is being written by {holder}: wait until it has ended, or give another file "
+                f"{self.path} is being written by {holder}: wait until that ends, or give another file "
                 "with --results"
             ) from None
         except (OSError, NotImplementedError) as error:
             if isinstance(error, OSError) and error.errno not in (errno.ENOLCK, errno.ENOTSUP):
                 raise
-            return  # a network folder that knows no locks
+            return  # a network folder without locks
         now = datetime.now().astimezone().isoformat(" ", "seconds")
         try:
             user = getpass.getuser()
-        except Exception:  # a number without a name, as in some containers
+        except Exception:  # a user without a name, as in some containers
             user = "?"
         self._holder.write_bytes(msgspec.json.encode(Holder(os.getpid(), socket.gethostname(), user, now)))
 

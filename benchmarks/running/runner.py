@@ -155,7 +155,7 @@ def _play(
     record: tuple[Trace, ...] = ("policies", "losses")
     if RECORDED_METRICS.isdisjoint(task.metrics):
         record = ()
-    # What overflows or is not a number is caught, and named, by the checks of what comes out.
+    # The checks of the policies, losses and metrics catch and name overflows and NaN.
     with np.errstate(all="ignore"):
         kept: tuple[Simulation, Measured] | None = state.load()
         simulation, measured = kept or (
@@ -210,12 +210,12 @@ def failed_row(cell: Cell, message: str) -> Row:
 
 
 def _text(said: object) -> str:
-    """What an agent said, as a file can hold it: not every string can be written as UTF-8."""
+    """An agent's message in a form that a file can hold: not every string can be written as UTF-8."""
     return str(said).encode("utf-8", "backslashreplace").decode()
 
 
 def cell_row(cell: Cell, *, part: int = 0, parts: int = 1, **fields: Any) -> Row:
-    """A row of the cell; what was measured, or why there is nothing, as fields of `Row`."""
+    """A row of the cell; what was measured, or why not, as fields of `Row`."""
     return Row(
         key=cell.key,
         identity=cell.identity,

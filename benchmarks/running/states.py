@@ -1,4 +1,4 @@
-"""States of cells that take long, so that an interrupted one goes on from where it was."""
+"""Saved states of long cells, so that an interrupted cell resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 SAVE_SECONDS, SHOW_SECONDS, PAUSES = 15.0, 1.0, 20
-MAX_BYTES = 1 << 28  # many runs of many actions would fill a disk
+MAX_BYTES = 1 << 28  # many runs with many actions would fill a disk
 _ROUNDS = ".rounds"
 
 
 class _Bounded:
-    """A file that takes MAX_BYTES at most."""
+    """A file that accepts at most MAX_BYTES."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -34,10 +34,10 @@ class _Bounded:
 
 
 class State:
-    """The file of one cell's state, and one beside it with the share of the rounds that is played.
+    """The file with one cell's state, and one next to it with the share of the rounds played so far.
 
-    Where nothing can be written, as on another machine, an agent does not pickle or the state is larger
-    than MAX_BYTES, the cell goes on without. The files are pickles: they belong in a folder of one's own.
+    The cell continues without a saved state where nothing can be written (as on another machine), an agent
+    does not pickle, or the state is larger than MAX_BYTES. The files are pickles: use a folder of your own.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -46,15 +46,15 @@ class State:
         self._due = self._shown + SAVE_SECONDS
 
     def load(self) -> Any:
-        """What an interrupted run left; None where there is nothing that can be read."""
+        """What an interrupted run left; None if there is nothing that can be read."""
         if self._path is not None:
-            # Pickles may raise anything; a cell then begins anew.
+            # Unpickling may raise anything; the cell then starts over.
             with contextlib.suppress(Exception):
                 return pickle.loads(self._path.read_bytes())
         return None
 
     def keep(self, share: float, content: object) -> None:
-        """Write the share once a second, and the content now and then: a twentieth of the time at most."""
+        """Write the share once per second, and the content using at most a twentieth of the time."""
         now = time.monotonic()
         if self._path is None or now - self._shown < SHOW_SECONDS:
             return
@@ -66,14 +66,14 @@ class State:
             try:
                 with replacing(self._path) as part, part.open("wb") as file:
                     pickle.dump(content, _Bounded(file))
-            except Exception:  # pickling may raise anything: the cell goes on without
+            except Exception:  # pickling may raise anything: the cell continues without
                 self._due = math.inf
                 return
             self._shown = time.monotonic()
             self._due = self._shown + max(SAVE_SECONDS, PAUSES * (self._shown - now))
 
     def drop(self) -> None:
-        """Remove the files: the cell came to its end."""
+        """Remove the files: the cell is finished."""
         if self._path is not None:
             # A process that was killed may have left a part.
             parts = self._path.parent.glob(f"{self._path.name}.*{PART}")
@@ -83,7 +83,7 @@ class State:
 
 
 def shares_played(folder: Path) -> list[float]:
-    """The shares of their rounds that long cells have played, of those being played or interrupted."""
+    """The shares of the rounds played so far, for every long cell that is running or was interrupted."""
     shares = []
     for path in sorted(folder.glob(f"*{_ROUNDS}")):
         with contextlib.suppress(OSError, ValueError):

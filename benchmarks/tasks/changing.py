@@ -1,4 +1,4 @@
-"""Tasks with partial feedback, with losses that change, and with an opponent that knows the agent."""
+"""Tasks with partial feedback, changing losses, or an opponent that knows the agent."""
 
 from __future__ import annotations
 

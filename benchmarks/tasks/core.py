@@ -1,4 +1,4 @@
-"""Tasks as data, and the suites they make up."""
+"""The built-in tasks and suites."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _CORE = (
         metrics=STREAM_METRICS,
         loss_scale=1.0,
         num_runs=1,
-        summary="what makes following the leader linear",
+        summary="makes the regret of follow-the-leader linear",
     ),
     Task(
         id="adaptive_d3_t500",
@@ -194,9 +194,9 @@ SUITES: dict[str, Suite] = {
         "streams, stock prices and games, horizons 20 to 5,651",
         ("biased_gaussian_d3_t20", *(task.id for task in _CORE)),
     ),
-    "bandit": Suite("only the drawn action's loss is seen", tuple(task.id for task in BANDIT)),
+    "bandit": Suite("only the loss of the drawn action is observed", tuple(task.id for task in BANDIT)),
     "nonstationary": Suite(
-        "losses whose law changes, and one that does not", tuple(t.id for t in NONSTATIONARY)
+        "losses whose distribution changes, and one control", tuple(t.id for t in NONSTATIONARY)
     ),
     "strategic": Suite(
         "a leader that knows the agent, and Shapley's game",

@@ -11,9 +11,9 @@ _RANGE = 2.0
 
 
 def file_task(path: Path) -> tuple[Task, str]:
-    """The task of a Gambit file, called by the file's name, and a line that says what is played.
+    """The task of a Gambit file, named after the file, and a line that describes it.
 
-    Payoffs are brought to a range of 2, for which the agents' default step sizes are right.
+    Payoffs are scaled to a range of 2, for which the agents' default step sizes are right.
 
     Raises:
         ImportError: if pygambit is not installed.

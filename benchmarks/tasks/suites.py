@@ -1,6 +1,6 @@
-"""Tasks and suites by name: built in, from plug-ins, and from TOML files.
+"""Tasks and suites by name: built-in ones, those of plug-ins, and those in TOML files.
 
-A suite file names tasks there are and defines tasks of its own, with the fields of `Task`:
+A suite file names existing tasks and defines new ones, with the fields of `Task`:
 
     summary = "two games"
     tasks = ["weighted_rps_t1000"]
@@ -40,11 +40,11 @@ from regret_envs.worlds import World
 
 
 class SuiteError(ValueError):
-    """A suite file or a plug-in's task or suite is wrong; the message says where."""
+    """A suite file, or a task or suite of a plug-in, is wrong; the message says where."""
 
 
 class SuiteFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a suite file holds."""
+    """The contents of a suite file."""
 
     summary: str = ""
     tasks: tuple[str, ...] = ()
@@ -52,24 +52,24 @@ class SuiteFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def find_tasks(names: str) -> list[Task]:
-    """The tasks of suites, tasks and suite files, comma-separated, each once.
+    """The tasks that a comma-separated list of suites, tasks and suite files names, each once.
 
     Raises:
-        UnknownNameError: if there is no such suite or task; lists the near matches.
-        SuiteError: if a suite file or what a plug-in offers is wrong.
+        UnknownNameError: if a suite or task is unknown; lists the near matches.
+        SuiteError: if a suite file, or a task or suite of a plug-in, is wrong.
         PluginError: if a plug-in does not import.
     """
     chosen: dict[str, Task] = {}
     for name in (name.strip() for name in names.split(",")):
         if Path(name).suffix in (".csv", ".npy", ".npz", ".parquet"):
             raise SuiteError(
-                f"{name} holds losses: describe a task in a suite file, my.toml, with world = "
+                f"{name} contains losses: describe a task in a suite file, my.toml, with world = "
                 f'"streams.recorded" and settings = {{ source = "{name}" }}, and give --suite my.toml'
             )
         tasks = read_suite(name) if name.endswith(".toml") else _named(name)
         for task in tasks:
             if chosen.setdefault(task.id, task) != task:
-                raise SuiteError(f"{names} has two tasks of the id {task.id!r}")
+                raise SuiteError(f"{names} has two tasks with the id {task.id!r}")
     return list(chosen.values())
 
 
@@ -105,17 +105,19 @@ def read_suite(path: str | Path) -> list[Task]:
 
 
 def check_task(task: Task, where: str) -> None:
-    """See that a task of somebody else's can be run.
+    """Check that a task from a file or a plug-in can be run.
 
     Raises:
-        SuiteError: if its id is a built-in one's, a metric is unknown, or its world or feedback cannot
-            be made; says `where` and in which task.
+        SuiteError: if its id is that of a built-in task, a metric is unknown, its world or feedback cannot
+            be made, or its opponents do not fit; says `where` and in which task.
     """
     try:
         if task.id in TASKS and task != TASKS[task.id]:
             raise ValueError("the id is a built-in task's: choose another")
         if "," in task.id or task.horizon < 1 or not task.metrics:
-            raise ValueError("an id has no commas, the horizon is at least 1, and there is a metric")
+            raise ValueError(
+                "an id must not contain commas, the horizon must be at least 1, and a metric is required"
+            )
         for metric in task.metrics:
             lookup("metric", metric, METRICS)
         layers = make_feedback(task)
@@ -126,7 +128,7 @@ def check_task(task: Task, where: str) -> None:
 
 
 def _check_seats(task: Task, world: World, layers: Sequence[Feedback]) -> None:
-    """See that the opponents fit and can play, whoever the ranked agent is; raise if not."""
+    """Check that the opponents fit and can play, whoever the ranked agent is; raise `ValueError` if not."""
     if list(task.rounds) != sorted({t for t in task.rounds if 0 < t <= task.horizon}):
         raise ValueError(f"rounds must increase and lie in 1 … {task.horizon}, got {list(task.rounds)}")
     if task.seat and not task.opponents:
@@ -141,7 +143,7 @@ def _check_seats(task: Task, world: World, layers: Sequence[Feedback]) -> None:
 
 
 def _named(name: str) -> Iterable[Task]:
-    """The tasks that a suite's or a task's name stands for."""
+    """The tasks of the suite or task with that name."""
     if name in SUITES:
         return [TASKS[id] for id in SUITES[name].tasks]
     if name in TASKS:
@@ -152,14 +154,14 @@ def _named(name: str) -> Iterable[Task]:
         return [_task(tasks[name])]
     suite = suites[name].load()
     if not isinstance(suite, Suite):
-        raise PluginError(f"{suites[name]} is {suite!r} and no regret_envs.benchmarks.tasks.core.Suite")
+        raise PluginError(f"{suites[name]} is {suite!r}, which is not a regret_envs.benchmarks.Suite")
     return [TASKS[id] if id in TASKS else _task(lookup("task", id, tasks)) for id in suite.tasks]
 
 
 def _task(plugin: Plugin) -> Task:
     task = plugin.load()
     if not isinstance(task, Task):
-        raise PluginError(f"{plugin} is {task!r} and no regret_envs.benchmarks.tasks.task.Task")
+        raise PluginError(f"{plugin} is {task!r}, which is not a regret_envs.benchmarks.Task")
     if task.id != plugin.name:
         raise PluginError(f"{plugin} has the id {task.id!r}: the two must be the same")
     check_task(task, str(plugin))
@@ -167,7 +169,7 @@ def _task(plugin: Plugin) -> Task:
 
 
 def _near_field(message: str) -> str:
-    """The near matches of the unknown field that an error of msgspec names."""
+    """The near matches of the unknown field that a msgspec error names."""
     found = re.search(r"unknown field `([^`]*)`(?: - at `\$\.(\S*)`)?", message)
     if not found:
         return ""

@@ -1,7 +1,7 @@
-"""What a task is: a world, what lies between it and the agents, how long it is played, what is measured.
+"""Tasks as data: a world, the feedback layers, who sits in it, how long it is played, what is measured.
 
-A task that changes what its results mean gets a higher `version`: results of different versions
-are never put together.
+A change to a task that changes what its results mean raises its `version`: results of different versions
+are never combined.
 """
 
 from __future__ import annotations
@@ -91,21 +91,21 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         id: the name.
         version: raised when results are not comparable any more.
         world: "streams.NAME" or "games.NAME", names as in `streams.make` and `games.make`, or the
-            "module:Class" of a world of one's own.
+            "module:Class" of a custom world.
         settings: the world's settings.
         horizon: rounds, T.
         metrics: what is measured, the main one first; names as in `METRICS`.
         loss_scale: the range of the losses, or the standard deviation of Gaussian ones.
-        feedback: the layers between the world and the agents; none: full information.
+        feedback: the layers between the world and the agents; empty: full information.
         opponents: specs of the agents in the other seats of a game, in the order of the seats, or one spec
-            for all of them; none: self-play. `{agent}` in a spec stands for the ranked agent's, for opponents
-            that know whom they play: `stackelberg-leader[follower={agent}]`.
-        seat: where the ranked agent sits among opponents. Its own metrics (regrets, payoff) are those of this
-            seat; in self-play they are the worst over all seats.
-        rounds: the rounds after which it is measured; none: logarithmically spaced ones.
+            for all of them; empty: self-play. `{agent}` in a spec stands for the ranked agent's spec, for
+            opponents that know whom they play: `stackelberg-leader[follower={agent}]`.
+        seat: the ranked agent's seat among its opponents. Metrics of a player (regrets, payoff) are those of
+            this seat; in self-play they are the worst over all seats.
+        rounds: the rounds after which play is measured; empty: logarithmically spaced ones.
         starting_loss_scale: s; every player and run is shown losses N(0, s² I) before round 1.
-        num_runs: the number of runs where the task itself fixes it (recorded data, a deterministic
-            world); its seed is then 0.
+        num_runs: the number of runs, if the task fixes it (recorded data, a deterministic world); the seed
+            is then 0.
         summary: one line for lists.
     """
 
@@ -129,15 +129,15 @@ def make_world(task: Task) -> World:
     """The world of a task.
 
     Raises:
-        ValueError: if there is no such world (lists the near matches) or its settings are wrong.
-        TypeError: if it has no such setting, or what is named makes no world.
+        ValueError: if the world is unknown (lists the near matches) or its settings are wrong.
+        TypeError: if a setting is unknown, or what is named does not make a world.
         ImportError: if a custom world cannot be imported.
     """
     module, colon, attribute = task.world.partition(":")
     if colon:
         world = getattr(importlib.import_module(module), attribute)(**task.settings)
         if not isinstance(world, World):
-            raise TypeError(f"{task.world} made {world!r}, which is no regret_envs.worlds.World")
+            raise TypeError(f"{task.world} made {world!r}, which is not a regret_envs.worlds.World")
         return world
     kind, _, name = task.world.partition(".")
     make = lookup("kind of world", kind, {"streams": streams.make, "games": games.make})
@@ -196,9 +196,9 @@ def make_feedback(task: Task) -> list[Feedback]:
     """The layers of a task's feedback.
 
     Raises:
-        ValueError: if there is no such layer (lists the near matches), a setting is out of its range or
-            layers exclude each other.
-        TypeError: if a layer has no such setting.
+        ValueError: if a layer is unknown (lists the near matches), a setting is out of range or layers
+            exclude each other.
+        TypeError: if a setting is unknown.
     """
     layers = [feedback.make(layer.name, **layer.settings) for layer in task.feedback]
     return feedback.as_layers(layers)

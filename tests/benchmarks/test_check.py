@@ -141,9 +141,9 @@ def test_a_good_agent_and_the_built_in_ones_pass():
 def test_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or __import__(__name__))
     good = CliRunner().invoke(main, ["check", f"{__name__}:Good"])
-    assert good.exit_code == 0 and "0 to mend, 0 to consider, 9 well" in good.stdout, good.output
+    assert good.exit_code == 0 and "0 to fix, 0 to consider, 9 ok" in good.stdout, good.output
     bad = CliRunner().invoke(main, ["check", f"{__name__}:OneRun"])
-    assert bad.exit_code == 1 and "to mend: return one policy a run" in bad.stdout
+    assert bad.exit_code == 1 and "to fix: return one policy a run" in bad.stdout
     advised = CliRunner().invoke(main, ["check", f"{__name__}:Mixes"])
     assert advised.exit_code == 0 and "advice " in advised.stdout
     says = {"hegde": "did you mean 'hedge'", "no_such_module:X": "does not import", "math:pi": "not a class"}
