@@ -209,7 +209,7 @@ def test_an_edited_agent_is_run_again(folder):
     before = means()
     assert call("leaderboard")[1] == ""
     (folder / "mypkg" / "mine.py").write_text(AGENT + "\n# another comment\n")
-    assert "mypkg.mine:Mine has been edited since its last results were made" in call("leaderboard")[1]
+    assert "mypkg.mine:Mine was edited after its last results" in call("leaderboard")[1]
     out, _ = call(*args)
     assert len(complete_cells(read(FILE).rows)) == len(cells) + 1 and means() == before
     assert "mypkg.mine:Mine: 1 cells from before a change are left out" in out
@@ -223,7 +223,7 @@ def test_results_of_an_agent_that_is_not_here_are_read(folder):
     call("run", "--suite", "biased_gaussian_d3_t20", "--agents", "mypkg.mine:Mine,hedge")
     shutil.rmtree(folder / "mypkg")
     out, err = call("status")
-    assert "what is missing of mypkg.mine:Mine is not known: module 'mypkg" in err and "hedge" in out
+    assert "the missing cells of mypkg.mine:Mine cannot be counted: module 'mypkg" in err and "hedge" in out
     assert "mypkg.mine:Mine" in call("leaderboard")[0]
 
 
@@ -272,7 +272,7 @@ def test_ctrl_c_keeps_what_is_done(folder):
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130 and "Traceback" not in err and out == ""
-    assert err.splitlines()[-1] == "2 of 3 saved; run again to go on"
+    assert err.splitlines()[-1] == "2 of 3 saved; run again to continue"
     rows = read(FILE).rows
     call(*args, PAUSE="0")
     assert read(FILE).rows[: len(rows)] == rows and saved() == 3
@@ -408,4 +408,4 @@ def test_report_and_plot(folder):
     assert (folder / "report.html").read_text().startswith("<!DOCTYPE html>")
     assert "1 figures in figures" in invoke("plot", "--metric", "ce_gap", "--agents", "hedge").stderr
     assert os.listdir("figures") == ["weighted_rps_t20-ce_gap.svg"]
-    assert "nothing to draw" in invoke("plot", "--metric", "adaptive_regret", code=1).stderr
+    assert "nothing to plot" in invoke("plot", "--metric", "adaptive_regret", code=1).stderr

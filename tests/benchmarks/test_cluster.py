@@ -170,7 +170,7 @@ def test_interrupt_and_resume(where):
     wait_until(lambda: FILE.exists() and FILE.stat().st_size and saved() >= 30, process)
     os.kill(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130 and "of 120 saved; run again to go on" in err, err
+    assert process.returncode == 130 and "of 120 saved; run again to continue" in err, err
     count = saved()
     assert 30 <= count < 120
     process = start(where)
@@ -217,7 +217,7 @@ def test_a_scheduler_that_is_killed(folder):
         os.kill(int(Path("scheduler.pid").read_text()), signal.SIGKILL)
         _, err = process.communicate(timeout=200)
     assert process.returncode == 1 and "Traceback" not in err, err
-    assert "connection to the Dask scheduler is lost" in err and "saved; run again to go on" in err
+    assert "connection to the Dask scheduler is lost" in err and "saved; run again to continue" in err
     assert saved() >= 30
 
 
@@ -294,11 +294,11 @@ def test_a_full_disk_and_then_a_larger_one(folder, small_disk):
     results = small_disk / "results.jsonl"
     done = subprocess.run(command("local:2", kinds=2, results=results), capture_output=True, text=True)
     assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
-    assert "cannot be written: No space left on device; what it held is whole" in done.stderr
+    assert "cannot be written: No space left on device; earlier results are intact" in done.stderr
     contents = read(results)
     assert contents.torn is None
     count = len(complete_cells(contents.rows))
-    assert 0 < count < 40 and f"{count} of 40 saved; run again to go on" in done.stderr
+    assert 0 < count < 40 and f"{count} of 40 saved; run again to continue" in done.stderr
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
     done = subprocess.run(command("local:2", kinds=2, results=results), capture_output=True, text=True)
     assert done.returncode == 1 and "Read-only file system" in done.stderr and "Traceback" not in done.stderr

@@ -137,7 +137,7 @@ def test_a_worker_that_is_killed_costs_nothing():
 def test_workers_that_die_at_once_are_an_error():
     # The first chunk breaks the pool, and so does the question after the restart.
     pool = InlinePool(broken=lambda n: True)
-    with pytest.raises(ExecutorError, match="die as soon as they are started"):
+    with pytest.raises(ExecutorError, match="die as soon as they start"):
         run(cells(3), pool, row_of)
 
 
@@ -251,8 +251,8 @@ def test_workers_must_have_the_same_code():
     needed = needed_modules([cell, mine])
     assert set(needed) == {"regret_envs", __name__}
     assert same_code(needed) is None
-    assert "has another 'regret_envs'" in same_code({**needed, "regret_envs": "0.0"})
-    assert f"has another '{__name__}'" in same_code({**needed, __name__: "0"})
+    assert "has a different 'regret_envs'" in same_code({**needed, "regret_envs": "0.0"})
+    assert f"has a different '{__name__}'" in same_code({**needed, __name__: "0"})
     assert "lacks the module 'no_such_module': install it there" in same_code({"no_such_module": "0"})
 
 

@@ -94,7 +94,7 @@ def test_a_pairing_is_what_simulate_plays():
     assert pair.payoff_error[1] == pytest.approx(payoff.std(ddof=1) / np.sqrt(70))
     assert pair.swap_regret[0] == pytest.approx(whole.regret("swap")[0].mean())
     assert pair.ce_gap == pytest.approx(whole.gaps().ce.max.mean())
-    # A tournament is no leaderboard.
+    # A tournament is not a leaderboard.
     assert leaderboard(rows).tasks == []
 
 
