@@ -214,7 +214,11 @@ def versions(spec: str) -> dict[str, int]:
     entry = {**AGENTS, **OPPONENTS}.get(name)
     found = {name: entry.version} if entry and entry.version > 1 else {}
     values = [*(entry.settings.values() if entry else ()), *settings.values()]
-    return found | {k: v for text in values if isinstance(text, str) for k, v in versions(text).items()}
+    for text in values:
+        # A setting may be a word that happens to be the agent's own name, such as a checkpoint's.
+        if isinstance(text, str) and text != name:
+            found |= versions(text)
+    return found
 
 
 _CHECKPOINT = "checkpoint:"

@@ -69,6 +69,12 @@ def test_play_that_moved_has_a_new_version(name):
     assert moved <= TOLERANCE, f"{name} plays otherwise by up to {moved:.3g}. {__doc__}"
 
 
+def test_versions_above_1_are_found_in_every_entry():
+    for name, entry in {**AGENTS, **OPPONENTS}.items():
+        found = registry.versions(name)
+        assert found.get(name, 1) == entry.version and all(version > 1 for version in found.values())
+
+
 def test_the_version_is_part_of_the_identity_of_whatever_contains_the_agent(monkeypatch):
     specs = ["hedge", "rm+", "blum-mansour[copies=hedge[step_size=1]]", "blum-mansour-rm+"]
 
