@@ -25,9 +25,9 @@ from regret_envs.benchmarks.tasks.task import (
     make_world,
     of_seat,
 )
-from regret_envs.feedback import Feedback, unfit
+from regret_envs.feedback import Feedback
 from regret_envs.play import Play, Simulation
-from regret_envs.play.round import has_hooks
+from regret_envs.play.round import has_hooks, misfit
 from regret_envs.play.simulation import Trace
 from regret_envs.worlds import World
 
@@ -69,7 +69,7 @@ def measure(
             transcripts=transcripts,
         )
         for seat, (agent, d) in enumerate(zip(agents, num_actions, strict=False)):
-            reason = unfit(agent, layers) or agent.unsupported(d, horizon=cell.task.horizon)
+            reason = misfit(agent, d, cell.task.horizon, layers)
             if reason is not None:
                 spec = cell.seats[min(seat, len(cell.seats) - 1)]
                 who = "" if len(cell.seats) == 1 or seat == cell.seat else f"{spec}: "

@@ -33,8 +33,9 @@ from regret_envs.benchmarks.tasks.task import (
     make_world,
     seat_specs,
 )
-from regret_envs.feedback import Feedback, unfit
+from regret_envs.feedback import Feedback
 from regret_envs.names import UnknownNameError, lookup, near_matches
+from regret_envs.play.round import misfit
 from regret_envs.plugins import Plugin, PluginError, plugins
 from regret_envs.worlds import World
 
@@ -136,9 +137,8 @@ def _check_seats(task: Task, world: World, layers: Sequence[Feedback]) -> None:
     total = world.default_seats()
     for seat, spec in enumerate(seat_specs(task, "uniform", total)):
         if task.opponents and seat != task.seat:
-            agent = registry.make(spec)
             d = world.seats(total)[seat]
-            if reason := unfit(agent, layers) or agent.unsupported(d, horizon=task.horizon):
+            if reason := misfit(registry.make(spec), d, task.horizon, layers):
                 raise ValueError(f"its opponent {spec} cannot play in seat {seat}: {reason}")
 
 

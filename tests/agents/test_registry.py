@@ -220,7 +220,7 @@ def test_a_module_that_fails_is_the_cause(mine):
 
 
 def test_a_missing_extra_says_what_to_install(mine, monkeypatch):
-    monkeypatch.setitem(AGENTS, "deep", AgentEntry("a_users_package.broken:A", "", "", requires="torch"))
+    monkeypatch.setitem(AGENTS, "deep", AgentEntry("a_users_package.broken:A", "", requires="torch"))
     with pytest.raises(MissingExtraError, match=re.escape('pip install "regret-envs[torch]"')):
         make("deep")
 

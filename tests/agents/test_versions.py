@@ -40,7 +40,6 @@ def probe(name):
             [make("stackelberg-leader[follower=hedge]"), Hedge()],
             games.random_game((3, 2), seed=4),
         )
-        agents[0].describe(world, 0)
         play = simulate(world, agents, horizon=HORIZON, record="policies")
         return play.policies[0][list(ROUNDS)].tolist()
     t, action = np.ogrid[: 2 * HORIZON, :3]

@@ -323,7 +323,7 @@ def test_a_driver_killed_again_and_again_loses_nothing(folder):
 def test_an_extra_that_is_missing_is_a_line_and_no_error(folder, monkeypatch):
     from regret_envs.agents import registry
 
-    entry = registry.AgentEntry("no_such_library.agents:Net", "a network", "", requires="torch")
+    entry = registry.AgentEntry("no_such_library.agents:Net", "a network", requires="torch")
     monkeypatch.setitem(registry.AGENTS, "net", entry)
     result = invoke("run", "--suite", "weighted_rps_t20", "--agents", "net,hedge")
     assert (

@@ -259,7 +259,7 @@ def test_workers_must_have_the_same_code():
 def test_libraries_that_are_imported_once_for_all_workers(monkeypatch):
     from regret_envs.agents import registry
 
-    entry = registry.AgentEntry("nowhere:Net", "a network", "", requires="torch")
+    entry = registry.AgentEntry("nowhere:Net", "a network", requires="torch")
     monkeypatch.setitem(registry.AGENTS, "net", entry)
     (cell,) = cells(1)
     net = msgspec.structs.replace(cell, seats=("net[depth=2]",))

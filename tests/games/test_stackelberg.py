@@ -140,7 +140,6 @@ def test_a_leader_may_sit_in_either_seat_and_finds_its_plan():
     assert first[0] == second[0] and first[1] == pytest.approx(second[1], abs=1e-12)
     for world, seat in ((game, 0), (mirrored, 1)):
         leader = StackelbergLeader(follower=Hedge())
-        leader.describe(world, seat)
         agents = [leader, Hedge()] if seat == 0 else [Hedge(), leader]
         play = simulate(world, agents, horizon=60)
         payoff = -np.trace(play.play_losses[seat][0]) / 60
