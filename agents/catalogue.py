@@ -170,12 +170,17 @@ OPPONENTS: dict[str, AgentEntry] = {
     ),
 }
 """Agents that are only ever opponents, since they must know whom they play."""
+
 NEED_SETTINGS: dict[str, AgentEntry] = {
     "llm": AgentEntry(
         f"{_HERE}.llm.agent:LanguageModel",
         "A language model on a server: llm[model=NAME]",
-        "",
         requires="llm",
     ),
 }
-"""Built-in agents that are nothing without settings: "all" does not stand for them."""
+"""Built-in agents that need settings: "all" does not include them."""
+
+
+def built_in() -> dict[str, AgentEntry]:
+    """All built-in agents, those included that "all" leaves out."""
+    return {**AGENTS, **NEED_SETTINGS, **OPPONENTS}

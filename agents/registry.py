@@ -30,8 +30,8 @@ from typing import Any, get_args, get_type_hints
 
 from regret_envs.agents.base import Agent
 from regret_envs.agents.catalogue import AGENTS as AGENTS
-from regret_envs.agents.catalogue import NEED_SETTINGS, OPPONENTS
 from regret_envs.agents.catalogue import AgentEntry as AgentEntry
+from regret_envs.agents.catalogue import built_in
 from regret_envs.names import lookup, near_matches
 from regret_envs.plugins import plugins
 
@@ -92,8 +92,8 @@ def make(spec: str, *, objects: Mapping[str, Agent] | None = None) -> Agent:
     elif _TARGET.fullmatch(name):
         entry = AgentEntry(name, "")
     else:
-        built_in = {**AGENTS, **NEED_SETTINGS, **OPPONENTS}
-        entry = lookup("agent", name, built_in if name in built_in else {**known_agents()[0], **built_in})
+        known = built_in()
+        entry = lookup("agent", name, known if name in known else {**known_agents()[0], **known})
     try:
         cls = _load(entry.target, entry.requires)
     except AgentImportError as error:
@@ -125,7 +125,7 @@ def make(spec: str, *, objects: Mapping[str, Agent] | None = None) -> Agent:
 
 def known_agents() -> tuple[dict[str, AgentEntry], list[str]]:
     """The built-in agents, then those of plug-ins; and a line about each plug-in that is left out."""
-    found, problems = plugins("agents", {**AGENTS, **OPPONENTS})
+    found, problems = plugins("agents", built_in())
     offered = {
         name: AgentEntry(plugin.target, f"a plug-in of {plugin.distribution}")
         for name, plugin in found.items()
@@ -211,7 +211,7 @@ def versions(spec: str) -> dict[str, int]:
         name, settings = parse(spec)
     except SpecError:  # a word that is not a spec, such as a path
         return {}
-    entry = {**AGENTS, **OPPONENTS}.get(name)
+    entry = built_in().get(name)
     found = {name: entry.version} if entry and entry.version > 1 else {}
     values = [*(entry.settings.values() if entry else ()), *settings.values()]
     for text in values:
@@ -333,7 +333,7 @@ def custom_modules(spec: str) -> set[str]:
         name, settings = parse(spec)
     except SpecError:  # the setting is a word that is no spec, such as a path
         return set()
-    if not _TARGET.fullmatch(name) and name not in {**AGENTS, **OPPONENTS}:
+    if not _TARGET.fullmatch(name) and name not in built_in():
         name = known_agents()[0].get(name, AgentEntry("", "")).target
     module = name.partition(":")[0]
     custom = _TARGET.fullmatch(name) and not name.startswith((_CHECKPOINT, "regret_envs.agents."))
