@@ -92,8 +92,8 @@ def make(spec: str, *, objects: Mapping[str, Agent] | None = None) -> Agent:
     elif _TARGET.fullmatch(name):
         entry = AgentEntry(name, "")
     else:
-        known = built_in()
-        entry = lookup("agent", name, known if name in known else {**known_agents()[0], **known})
+        ours = built_in()
+        entry = lookup("agent", name, ours if name in ours else {**known_agents()[0], **ours})
     try:
         cls = _load(entry.target, entry.requires)
     except AgentImportError as error:
