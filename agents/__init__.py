@@ -6,7 +6,8 @@ if __name__ != "regret_envs.agents":
         "import it by that name"
     )
 
-from regret_envs.agents.bandits import UCB1, Exp3, Exp3IX, ThompsonSampling, TsallisINF
+from regret_envs.agents.bandits.adversarial import Exp3, Exp3IX, TsallisINF
+from regret_envs.agents.bandits.stochastic import UCB1, ThompsonSampling
 from regret_envs.agents.base import Agent, SingleRunAgent
 from regret_envs.agents.catalogue import AGENTS
 from regret_envs.agents.changing.fixed_share import FixedShare

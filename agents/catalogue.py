@@ -137,12 +137,14 @@ AGENTS: dict[str, AgentEntry] = {
         f"{_HERE}.changing.strongly_adaptive:StronglyAdaptive",
         "Sleeping Hedges, one an interval of rounds",
     ),
-    "exp3": AgentEntry(f"{_HERE}.bandits:Exp3", "Exp3: Hedge with a bandit's step"),
-    "exp3-ix": AgentEntry(f"{_HERE}.bandits:Exp3IX", "Exp3 with implicit exploration"),
-    "tsallis-inf": AgentEntry(f"{_HERE}.bandits:TsallisINF", "Tsallis-INF: stochastic and adversarial"),
-    "ucb1": AgentEntry(f"{_HERE}.bandits:UCB1", "UCB1, for i.i.d. losses"),
+    "exp3": AgentEntry(f"{_HERE}.bandits.adversarial:Exp3", "Exp3: Hedge with a bandit's step"),
+    "exp3-ix": AgentEntry(f"{_HERE}.bandits.adversarial:Exp3IX", "Exp3 with implicit exploration"),
+    "tsallis-inf": AgentEntry(
+        f"{_HERE}.bandits.adversarial:TsallisINF", "Tsallis-INF: stochastic and adversarial"
+    ),
+    "ucb1": AgentEntry(f"{_HERE}.bandits.stochastic:UCB1", "UCB1, for i.i.d. losses"),
     "thompson": AgentEntry(
-        f"{_HERE}.bandits:ThompsonSampling",
+        f"{_HERE}.bandits.stochastic:ThompsonSampling",
         "Thompson sampling, for i.i.d. losses",
     ),
     "linear-attention": AgentEntry(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from regret_envs.rooms.policy_evaluation.train_command import softmax_td
-from regret_envs.rooms.regular_languages.train_command import one_layer_transformer
+from regret_envs.rooms import rooms
 
 if TYPE_CHECKING:
     from regret_envs.agents.attention.recipe import Recipe
@@ -69,14 +69,16 @@ _objective = click.option(
 
 @click.group(short_help="Train a model and write a checkpoint.")
 def train() -> None:
-    """Train attention with regret loss and write a checkpoint; or recognize a regular language.
+    """Train attention with regret loss and write a checkpoint; or train a model of a side room.
 
     The checkpoint plays as the agent "checkpoint:DIR". Ctrl-C saves the training; --resume continues it.
     """
 
 
-train.add_command(one_layer_transformer)
-train.add_command(softmax_td)
+for _room in rooms().values():
+    for _name, _target in _room.train_commands.items():
+        _module, _, _attribute = _target.partition(":")
+        train.add_command(getattr(importlib.import_module(_module), _attribute), _name)
 
 
 @train.command("linear-attention")

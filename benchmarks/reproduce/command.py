@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from regret_envs.names import UnknownNameError, lookup
-
-
-@dataclass(frozen=True)
-class Room:
-    """A reproduction, as data.
-
-    Attributes:
-        target: "module:function" of a `run(options) -> Report`; imported only when it is run.
-        summary: one line for `--help`.
-        in_all: whether `reproduce all` runs it.
-        requires: the extra that it needs, or None.
-    """
-
-    target: str
-    summary: str
-    in_all: bool = False
-    requires: str | None = None
-
+from regret_envs.rooms import Reproduction, rooms
 
 _HERE = "regret_envs.benchmarks.reproduce"
 
 
-def _attention(module: str, summary: str, in_all: bool = True) -> Room:
-    return Room(f"{_HERE}.{module}:run", summary, in_all, requires="torch,plot")
+def _attention(module: str, summary: str, in_all: bool = True) -> Reproduction:
+    return Reproduction(f"{_HERE}.{module}:run", summary, in_all, requires="torch,plot")
 
 
-ROOMS: dict[str, Room] = {
+REPRODUCTIONS: dict[str, Reproduction] = {
     "fig1": _attention("fig1", "k*(d, T): scaling, uniqueness, stationarity"),
     "fig2": _attention("fig2", "One layer against FTRL; R_t/t of deeper Transformers"),
     "fig4": _attention("fig4", "CCE and CE gaps in weighted rock–paper–scissors"),
@@ -44,15 +26,7 @@ ROOMS: dict[str, Room] = {
     "training-options": _attention(
         "training_options", "What other ways to train linear attention come to", in_all=False
     ),
-    "regular-languages": Room(
-        "regret_envs.rooms.regular_languages.reproduction:run",
-        "A one-layer Transformer learns even pairs and parity",
-    ),
-    "in-context-td": Room(
-        "regret_envs.rooms.policy_evaluation.reproduction:run",
-        "Softmax Transformers do policy evaluation in context (arXiv 2605.07333)",
-        requires="torch",
-    ),
+    **{name: entry for room in rooms().values() for name, entry in room.reproductions.items()},
 }
 
 
@@ -61,8 +35,8 @@ class _Names(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Names"):
-            every = ", ".join(name for name, room in ROOMS.items() if room.in_all)
-            formatter.write_dl([*((n, room.summary) for n, room in ROOMS.items()), ("all", every)])
+            every = ", ".join(name for name, entry in REPRODUCTIONS.items() if entry.in_all)
+            formatter.write_dl([*((n, entry.summary) for n, entry in REPRODUCTIONS.items()), ("all", every)])
 
 
 @click.command(cls=_Names, short_help="Published results beside ours.")
@@ -86,29 +60,29 @@ def reproduce(name: str, out: Path, quick: bool, retrain: bool) -> None:
 
     if quick and retrain:
         raise click.UsageError("--quick takes shipped results and --retrain makes new ones: give one")
-    rooms = {"all": [other for other, room in ROOMS.items() if room.in_all], **{n: [n] for n in ROOMS}}
+    every = [other for other, entry in REPRODUCTIONS.items() if entry.in_all]
     try:
-        chosen = lookup("reproduction", name, rooms)
+        chosen = lookup("reproduction", name, {"all": every, **{n: [n] for n in REPRODUCTIONS}})
     except UnknownNameError as error:
         raise click.UsageError(str(error)) from None
     out.mkdir(parents=True, exist_ok=True)
     options = Options(out, quick, retrain, say=lambda line: click.echo(line, err=True))
     checks: list[Check] = []
-    for room_name in chosen:
-        room = ROOMS[room_name]
-        module, function = room.target.split(":")
+    for one in chosen:
+        entry = REPRODUCTIONS[one]
+        module, function = entry.target.split(":")
         try:
             run = getattr(importlib.import_module(module), function)
         except ModuleNotFoundError as error:
-            if room.requires is None:
+            if entry.requires is None:
                 raise
             missing = (error.name or "").partition(".")[0]
             raise click.ClickException(
-                f'{missing} is not installed: pip install "regret-envs[{room.requires}]"'
+                f'{missing} is not installed: pip install "regret-envs[{entry.requires}]"'
             ) from error
         report = run(options)
         checks += report.checks
-        # After every room, so that what is computed is there if a later one is interrupted.
+        # After every one, so that what is computed is there if a later one is interrupted.
         write_checks(out / "checks.csv", checks)
-        show_report(room_name, report)
+        show_report(one, report)
     click.echo(f"pictures, curves and checks.csv are in {out}", err=True)

@@ -7,28 +7,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 import pettingzoo
 
 from regret_envs.names import near_matches
-
-
-@dataclass(frozen=True)
-class EnvironmentEntry:
-    """An environment, as data.
-
-    Attributes:
-        module: holds `parallel_env` and `env` (PettingZoo), `SingleEnv` (Gymnasium) and `vector_env`;
-            or "module:Class" of a Gymnasium environment.
-        summary: one line for lists.
-    """
-
-    module: str
-    summary: str
-
+from regret_envs.rooms import EnvironmentEntry, rooms
 
 ENVIRONMENTS: dict[str, EnvironmentEntry] = {
     "regret_envs/Experts-v0": EnvironmentEntry(
@@ -46,20 +31,9 @@ ENVIRONMENTS: dict[str, EnvironmentEntry] = {
 }
 
 PREDICTION: dict[str, EnvironmentEntry] = {
-    "regret_envs/EvenPairs-v0": EnvironmentEntry(
-        "regret_envs.rooms.regular_languages.environments:EvenPairs",
-        "Does a sequence begin and end alike? Logarithmic loss, one agent",
-    ),
-    "regret_envs/ParityCheck-v0": EnvironmentEntry(
-        "regret_envs.rooms.regular_languages.environments:ParityCheck",
-        "Is the number of b even? At once or by chain of thought; logarithmic loss, one agent",
-    ),
-    "regret_envs/PolicyEvaluation-v0": EnvironmentEntry(
-        "regret_envs.rooms.policy_evaluation.environment:PolicyEvaluationEnv",
-        "Values of a Markov reward process from one trajectory; squared error, one agent",
-    ),
+    name: entry for room in rooms().values() for name, entry in room.environments.items()
 }
-"""Prediction, for one agent: registered with Gymnasium alone, each by its "module:Class"."""
+"""Those of the side rooms, for one agent: registered with Gymnasium alone, each by its "module:Class"."""
 
 
 def register() -> None:

@@ -16,7 +16,7 @@ from regret_envs.agents.attention.model import sums_before
 from regret_envs.agents.attention.objectives import hindsight_brier
 from regret_envs.benchmarks.reproduce import attention, fig1, fig2, fig4, long_run, table1, training_options
 from regret_envs.benchmarks.reproduce.checks import Options
-from regret_envs.benchmarks.reproduce.command import ROOMS
+from regret_envs.benchmarks.reproduce.command import REPRODUCTIONS
 from regret_envs.benchmarks.reproduce.forecaster import HindsightForecaster
 from regret_envs.streams import Gaussian
 
@@ -164,7 +164,7 @@ def test_training_again_takes_models_that_are_there(tmp_path, monkeypatch):
 
 
 def test_every_room_is_there():
-    assert [name for name, room in ROOMS.items() if room.in_all] == [
+    assert [name for name, entry in REPRODUCTIONS.items() if entry.in_all] == [
         "fig1",
         "fig2",
         "fig4",

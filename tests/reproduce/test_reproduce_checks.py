@@ -65,10 +65,10 @@ def other_room(options: Options) -> Report:
 def test_a_room_is_run_by_name_printed_and_written_and_all_is_what_is_entered_for_it(tmp_path, monkeypatch):
     monkeypatch.setattr(
         command,
-        "ROOMS",
+        "REPRODUCTIONS",
         {
-            "toy": command.Room(f"{__name__}:room", "a toy", in_all=True),
-            "other": command.Room(f"{__name__}:other_room", "another"),
+            "toy": command.Reproduction(f"{__name__}:room", "a toy", in_all=True),
+            "other": command.Reproduction(f"{__name__}:other_room", "another"),
         },
     )
     monkeypatch.setitem(sys.modules, __name__, types.SimpleNamespace(**globals()))
@@ -84,8 +84,8 @@ def test_a_room_is_run_by_name_printed_and_written_and_all_is_what_is_entered_fo
 
 
 def test_a_room_whose_extra_is_missing_says_how_to_install_it(tmp_path, monkeypatch):
-    room = command.Room("no_such_library.room:run", "lacks something", requires="torch")
-    monkeypatch.setattr(command, "ROOMS", {"toy": room})
+    room = command.Reproduction("no_such_library.room:run", "lacks something", requires="torch")
+    monkeypatch.setattr(command, "REPRODUCTIONS", {"toy": room})
     run = CliRunner().invoke(command.reproduce, ["toy", "--out", str(tmp_path)])
     assert run.exit_code == 1
     assert 'no_such_library is not installed: pip install "regret-envs[torch]"' in run.output
