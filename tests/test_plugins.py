@@ -71,6 +71,13 @@ def test_the_example_is_installed_and_run(installed, tmp_path):
     assert not any(row.source for row in rows if row.agent == "uniform")
 
 
+def test_the_example_passes_its_own_tests(installed, tmp_path):
+    env = {**os.environ, "PYTHONPATH": str(installed), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(EXAMPLE / "tests")]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
+
+
 def test_listing_imports_no_plugin_and_a_broken_one_is_a_line(offer, tmp_path, monkeypatch):
     (tmp_path / "a_plugin_that_breaks.py").write_text("raise RuntimeError('broken')\n")
     monkeypatch.syspath_prepend(tmp_path)

@@ -74,8 +74,8 @@ def check_command(context: click.Context, agent: str) -> None:
     """
     from regret_envs.agents import registry
     from regret_envs.agents.usage import Asking
-    from regret_envs.benchmarks.analysis.conformance import check
     from regret_envs.names import UnknownNameError
+    from regret_envs.testing import check_agent
 
     sys.path.insert(0, os.getcwd())
     try:
@@ -86,11 +86,11 @@ def check_command(context: click.Context, agent: str) -> None:
         raise click.ClickException(f"{agent} cannot be made: {type(error).__name__}: {error}") from None
     if isinstance(made, Asking):
         raise Usage(f"{agent} asks at a price, and checks play hundreds of rounds: it is not checked")
-    found = check(lambda: registry.make(agent))
+    found = check_agent(lambda: registry.make(agent), raises=False)
     for f in found:
         click.echo(f"{f.status:7} {f.what}")
         if f.problem:
-            click.echo(f"        {f.problem}\n        to fix: {f.mend}")
+            click.echo(f"        {f.problem}\n        to fix: {f.fix}")
     failed = sum(f.status == "fails" for f in found)
     advice = sum(f.status == "advice" for f in found)
     click.echo(f"{agent}: {failed} to fix, {advice} to consider, {len(found) - failed - advice} ok")

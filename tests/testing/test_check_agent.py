@@ -1,13 +1,16 @@
+"""`check_agent` finds each kind of fault, and says how to fix it; the registry is checked in tests/agents."""
+
 import random
 import sys
+import types
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from regret_envs.agents import Agent, Hedge, Uniform, make
-from regret_envs.benchmarks.analysis.conformance import check
 from regret_envs.benchmarks.cli.main import main
+from regret_envs.testing import ConformanceError, check_agent
 
 
 class Good(Uniform):
@@ -109,42 +112,54 @@ class Nothing(Uniform):
 
 
 @pytest.mark.parametrize(
-    ("agent", "status", "what", "problem", "mend"),
+    ("agent", "status", "what", "problem", "fix"),
     [
         (OneRun, "fails", "for any number", "shape (3,) in round 1 with 3 runs", "SingleRunAgent"),
         (Unnormalized, "fails", "for any number", "in round 1, row 0", "divide by the sum"),
-        (Overflows, "fails", "whatever the size", "row 0", "subtract the maximum"),
+        (Overflows, "fails", "whatever the scale", "row 0", "subtract the maximum"),
         (Spoils, "fails", "leaves the losses", "changed the losses", "losses.copy()"),
-        (Remembers, "fails", "starts anew", "after a second reset", "in reset()"),
+        (Remembers, "fails", "starts anew", "after another reset", "in reset()"),
         (Draws, "fails", "randomness", "other policies", "draw from the rng"),
-        (Mixes, "advice", "alone and among", "otherwise alone", "row r"),
-        (Counts, "advice", "asked twice", "second call of act()", "in observe()"),
+        (Mixes, "advice", "alone and among", "differently alone", "row r"),
+        (Counts, "advice", "asked again", "another call of act()", "in observe()"),
         (Lambda, "advice", "pickled", "lambda", "keep no lambdas"),
         (Nameless, "advice", "repr", "Nameless()", "@dataclass(eq=False)"),
         (Raises, "fails", "for any number", "with 7 actions, horizon 6: KeyError: 'seven' (", "see the line"),
         (Nothing, "fails", "some problem", "not today", "unsupported()"),
     ],
 )
-def test_what_is_wrong_is_found_and_how_to_mend_it_is_said(agent, status, what, problem, mend):
-    found = [f for f in check(agent) if f.status != "ok"]
+def test_what_is_wrong_is_found_and_how_to_fix_it_is_said(agent, status, what, problem, fix):
+    found = [f for f in check_agent(agent, raises=False) if f.status != "ok"]
     (finding,) = [f for f in found if what in f.what]
-    assert finding.status == status and problem in finding.problem and mend in finding.mend
+    assert finding.status == status and problem in finding.problem and fix in finding.fix
 
 
-def test_a_good_agent_and_the_built_in_ones_pass():
-    assert {f.status for f in check(Good)} == {"ok"}
-    for name in ("hedge", "ftl", "rm+", "blum-mansour", "exp3", "thompson"):
-        wrong = [f for f in check(lambda name=name: make(name)) if f.status == "fails"]
-        assert wrong == [], name
+def test_a_good_agent_passes_whether_class_function_or_object():
+    for agent in (Good, lambda: Good(), Good(), lambda: make("hedge"), make("blum-mansour")):
+        assert {f.status for f in check_agent(agent)} == {"ok"}
+
+
+def test_failures_raise_together_and_advice_does_not():
+    class TwoFaults(Remembers):
+        def observe(self, losses):
+            super().observe(losses)
+            losses[...] = 0
+
+    with pytest.raises(ConformanceError) as raised:
+        check_agent(TwoFaults)
+    text = str(raised.value)
+    assert "fails 2 of 9 checks" in text and "losses.copy()" in text and "set all state in reset()" in text
+    assert sum(f.status == "fails" for f in raised.value.findings) == 2
+    assert "advice" in {f.status for f in check_agent(Mixes)}
 
 
 def test_the_command(monkeypatch):
-    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or __import__(__name__))
-    good = CliRunner().invoke(main, ["check", f"{__name__}:Good"])
+    monkeypatch.setitem(sys.modules, "agents_to_check", types.SimpleNamespace(**globals()))
+    good = CliRunner().invoke(main, ["check", "agents_to_check:Good"])
     assert good.exit_code == 0 and "0 to fix, 0 to consider, 9 ok" in good.stdout, good.output
-    bad = CliRunner().invoke(main, ["check", f"{__name__}:OneRun"])
-    assert bad.exit_code == 1 and "to fix: return one policy a run" in bad.stdout
-    advised = CliRunner().invoke(main, ["check", f"{__name__}:Mixes"])
+    bad = CliRunner().invoke(main, ["check", "agents_to_check:OneRun"])
+    assert bad.exit_code == 1 and "to fix: return one policy per run" in bad.stdout
+    advised = CliRunner().invoke(main, ["check", "agents_to_check:Mixes"])
     assert advised.exit_code == 0 and "advice " in advised.stdout
     says = {"hegde": "did you mean 'hedge'", "no_such_module:X": "does not import", "math:pi": "not a class"}
     for spec, text in says.items():
