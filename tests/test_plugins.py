@@ -5,22 +5,15 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from conftest import invoke
 
 from regret_envs import plugins
 from regret_envs.agents import registry
 from regret_envs.benchmarks.analysis.leaderboard import leaderboard
-from regret_envs.benchmarks.cli.main import main
 from regret_envs.benchmarks.running.results import read
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "plugin"
 COMMAND = [sys.executable, "-c", "from regret_envs.benchmarks.cli.main import main; main()"]
-
-
-def invoke(*args, code=0):
-    result = CliRunner().invoke(main, args)
-    assert result.exit_code == code, (result.exit_code, result.output, result.exception)
-    return result
 
 
 @pytest.fixture

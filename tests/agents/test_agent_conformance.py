@@ -9,6 +9,7 @@ import importlib.util
 
 import numpy as np
 import pytest
+from conftest import play_on
 
 from regret_envs.agents import AGENTS, Agent, make
 from regret_envs.metrics import REGRETS, off_simplex
@@ -49,16 +50,7 @@ def begin(agent, num_actions, num_runs, horizon=20):
     return agent
 
 
-def play_on(agent, losses):
-    """Policies (rounds, num_runs, num_actions) of an agent that was reset."""
-    policies = []
-    for row in losses:
-        policies.append(np.array(agent.act()))
-        agent.observe(row)
-    return np.array(policies)
-
-
-def play(name, losses, horizon=20):
+def play_as(name, losses, horizon=20):
     _, num_runs, num_actions = losses.shape
     return play_on(begin(agent_of(name, num_actions, horizon), num_actions, num_runs, horizon), losses)
 
@@ -91,7 +83,7 @@ class TestEveryAgent:
     @pytest.mark.parametrize("num_actions", [1, 2, 7])
     @pytest.mark.parametrize("num_runs", [1, 3])
     def test_policies_are_float64_and_sum_to_1_to_rounding(self, name, num_actions, num_runs, horizon):
-        policies = play(name, losses_of(num_actions, num_runs, horizon or 6), horizon)
+        policies = play_as(name, losses_of(num_actions, num_runs, horizon or 6), horizon)
         assert policies.shape == (horizon or 6, num_runs, num_actions) and policies.dtype == np.float64
         assert np.abs(policies.sum(-1) - 1).max() < 1e-12
 
@@ -100,33 +92,35 @@ class TestEveryAgent:
             pytest.skip("the play depends on the level of the losses")
         losses = losses_of(3, 2)
         shift = np.random.default_rng(1).normal(size=(len(losses), 2, 1))
-        assert np.allclose(play(name, losses + shift), play(name, losses), rtol=0, atol=1e-9)
+        assert np.allclose(play_as(name, losses + shift), play_as(name, losses), rtol=0, atol=1e-9)
 
     def test_permuting_actions_permutes_play(self, name):
         if name in ORDER_DEPENDENT:
             pytest.skip("the play depends on the order of the actions")
         losses, order = losses_of(4, 2), np.array([2, 0, 3, 1])
-        assert np.allclose(play(name, losses[..., order]), play(name, losses)[..., order], rtol=0, atol=1e-9)
+        assert np.allclose(
+            play_as(name, losses[..., order]), play_as(name, losses)[..., order], rtol=0, atol=1e-9
+        )
 
     @pytest.mark.parametrize("scale", [0.0, 1e-200, 1e-12, 1e6, 1e150])
     def test_losses_of_any_size(self, name, scale):
         with np.errstate(over="raise", invalid="raise", divide="raise"):
-            policies = play(name, scale * losses_of(3, 4, num_rounds=20))
+            policies = play_as(name, scale * losses_of(3, 4, num_rounds=20))
         assert not off_simplex(policies).any()
 
     def test_losses_of_other_types_and_layouts(self, name):
         losses = losses_of(3, 4).astype(np.float32)
-        expected = play(name, losses.astype(np.float64))
-        assert np.allclose(play(name, losses), expected, rtol=0, atol=1e-12)
+        expected = play_as(name, losses.astype(np.float64))
+        assert np.allclose(play_as(name, losses), expected, rtol=0, atol=1e-12)
         strided = np.zeros((8, 8, 6))
         strided[:, ::2, ::2] = losses
-        assert np.array_equal(play(name, strided[:, ::2, ::2]), expected)
+        assert np.array_equal(play_as(name, strided[:, ::2, ::2]), expected)
         by_run = np.ascontiguousarray(losses.transpose(0, 2, 1).astype(np.float64)).transpose(0, 2, 1)
-        assert np.allclose(play(name, by_run), expected, rtol=0, atol=1e-12)
+        assert np.allclose(play_as(name, by_run), expected, rtol=0, atol=1e-12)
 
     def test_arrays_are_left_alone(self, name):
         losses = losses_of(3, 2)
-        expected = play(name, losses)
+        expected = play_as(name, losses)
         agent, kept, shown = begin(agent_of(name), 3, 2), [], np.empty((2, 3))
         for row in losses:
             kept.append(agent.act())
@@ -144,4 +138,4 @@ class TestEveryAgent:
         before = repr(agent)
         play_on(begin(copy, 3, 2), losses)
         assert repr(agent) == before
-        assert np.array_equal(play_on(begin(agent, 3, 2), losses), play(name, losses))
+        assert np.array_equal(play_on(begin(agent, 3, 2), losses), play_as(name, losses))

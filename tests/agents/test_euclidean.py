@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import play
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -45,16 +46,6 @@ def test_projection_knows_the_simplex_and_batches():
     assert np.allclose(project_to_simplex(inside), inside, rtol=0, atol=1e-15)
     assert np.array_equal(inside, before)
     assert np.array_equal(project_to_simplex(np.array([1e15, 0.0, 1e15])), [0.5, 0.0, 0.5])
-
-
-def play(agent, losses, horizon):
-    _, num_runs, num_actions = losses.shape
-    agent.reset(num_actions, horizon=horizon, num_runs=num_runs, rng=np.random.default_rng(0))
-    policies = []
-    for row in losses:
-        policies.append(agent.act())
-        agent.observe(row)
-    return np.array(policies)
 
 
 @pytest.mark.parametrize("horizon", [None, 9])

@@ -6,25 +6,17 @@ import itertools
 
 import numpy as np
 import pytest
+from conftest import play
 
 from regret_envs import simulate, streams
 from regret_envs.agents import FixedShare, Hedge
-
-
-def policies_of(agent, losses, horizon):
-    agent.reset(losses.shape[2], horizon=horizon, num_runs=losses.shape[1], rng=np.random.default_rng(0))
-    policies = []
-    for row in losses:
-        policies.append(np.array(agent.act()))
-        agent.observe(row)
-    return np.array(policies)
 
 
 @pytest.mark.parametrize(("share", "step"), [(0.1, 0.7), (0.5, 2.0), (1.0, 1.0), (0.0, 0.3)])
 def test_policies_are_the_mixture_of_all_sequences(share, step):
     """w(a_1 … a_t) = (1/d) Π (α/d + (1 − α) 1[a_s = a_{s−1}]) exp(−η Σ ℓ_s(a_s)), by the last action."""
     losses = np.random.default_rng(1).normal(size=(5, 2, 3))
-    policies = policies_of(FixedShare(step_size=step, share=share), losses, 5)
+    policies = play(FixedShare(step_size=step, share=share), losses, 5)
     for t in range(5):
         weights = np.zeros((2, 3))
         for sequence in itertools.product(range(3), repeat=t + 1):
@@ -37,9 +29,7 @@ def test_policies_are_the_mixture_of_all_sequences(share, step):
 
 def test_without_switches_it_is_hedge():
     losses = np.random.default_rng(2).normal(size=(300, 3, 4))
-    np.testing.assert_allclose(
-        policies_of(FixedShare(0), losses, 300), policies_of(Hedge(), losses, 300), atol=1e-12
-    )
+    np.testing.assert_allclose(play(FixedShare(0), losses, 300), play(Hedge(), losses, 300), atol=1e-12)
     assert FixedShare(0).regret_bound(4, 300, 2.0) == pytest.approx(Hedge().regret_bound(4, 300, 2.0))
 
 
@@ -55,7 +45,7 @@ def test_the_default_settings():
 def test_it_follows_a_switch_that_hedge_does_not():
     losses = np.zeros((400, 1, 2))
     losses[:200, :, 1] = losses[200:, :, 0] = 1.0
-    shared, hedge = (policies_of(a, losses, 400)[250, 0, 1] for a in (FixedShare(1), Hedge()))
+    shared, hedge = (play(a, losses, 400)[250, 0, 1] for a in (FixedShare(1), Hedge()))
     assert shared > 0.95 and hedge < 0.05
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
+from conftest import play
 
 from regret_envs import games, simulate
 from regret_envs.agents import AdaHedge, Hedge, OptimisticHedge
@@ -16,16 +17,6 @@ ROUNDS, RUNS, ACTIONS = 12, 2, 3
 @pytest.fixture
 def losses():
     return np.random.default_rng(0).normal(size=(ROUNDS, RUNS, ACTIONS))
-
-
-def play(agent, losses, horizon=ROUNDS):
-    _, num_runs, num_actions = losses.shape
-    agent.reset(num_actions, horizon=horizon, num_runs=num_runs, rng=np.random.default_rng(0))
-    policies = []
-    for row in losses:
-        policies.append(agent.act())
-        agent.observe(row)
-    return np.array(policies)
 
 
 def before(losses):
@@ -48,12 +39,12 @@ def test_softmax_is_safe_and_works_in_place():
 @pytest.mark.parametrize("step", [0.0, 0.3, 2.0])
 def test_hedge_at_a_given_step(losses, step):
     expected = exponential(-step * before(losses))
-    assert np.allclose(play(Hedge(step_size=step), losses), expected, rtol=1e-12)
+    assert np.allclose(play(Hedge(step_size=step), losses, ROUNDS), expected, rtol=1e-12)
 
 
 def test_hedge_at_the_default_step(losses):
     expected = exponential(-np.sqrt(2 * np.log(3) / ROUNDS) * before(losses))
-    assert np.allclose(play(Hedge(), losses), expected, rtol=1e-12)
+    assert np.allclose(play(Hedge(), losses, ROUNDS), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("agent", "horizon"), [(Hedge(), None), (Hedge(step_size="anytime"), ROUNDS)])
@@ -86,12 +77,12 @@ def test_optimistic_hedge_is_optimistic_mirror_descent(losses):
         anchor /= anchor.sum(-1, keepdims=True)
         guess = anchor * np.exp(-step * row)
         expected.append(guess / guess.sum(-1, keepdims=True))
-    assert np.allclose(play(OptimisticHedge(step_size=step), losses), expected, rtol=1e-12)
+    assert np.allclose(play(OptimisticHedge(step_size=step), losses, ROUNDS), expected, rtol=1e-12)
 
 
 def test_optimistic_hedge_has_the_step_of_hedge(losses):
     logits = -np.sqrt(2 * np.log(3) / ROUNDS) * (before(losses) + np.roll(losses, 1, axis=0))
-    assert np.allclose(play(OptimisticHedge(), losses)[1:], exponential(logits)[1:], rtol=1e-12)
+    assert np.allclose(play(OptimisticHedge(), losses, ROUNDS)[1:], exponential(logits)[1:], rtol=1e-12)
 
 
 def test_optimistic_hedge_converges_faster_in_games():
@@ -137,13 +128,15 @@ def test_adahedge_by_its_definition(losses, scale):
     # The first rounds agree between the actions, so the step is infinite for a while.
     equal = np.ones((2, RUNS, ACTIONS))
     scaled = scale * np.concatenate([equal, losses, 0 * equal, losses])
-    policies = play(AdaHedge(), scaled)
+    policies = play(AdaHedge(), scaled, ROUNDS)
     for run in range(RUNS):
         assert np.allclose(policies[:, run], ada_hedge(scaled[:, run]), rtol=0, atol=1e-9)
 
 
 def test_adahedge_by_hand():
-    policies = play(AdaHedge(), np.array([[[7.0, 7.0, 7.0]], [[0.0, 1.0, 0.0]], [[0.0, 0.0, 0.0]]]))[:, 0]
+    policies = play(AdaHedge(), np.array([[[7.0, 7.0, 7.0]], [[0.0, 1.0, 0.0]], [[0.0, 0.0, 0.0]]]), ROUNDS)[
+        :, 0
+    ]
     assert np.array_equal(policies[1], policies[0])
     # Δ = 1/3 − 0 at an infinite step, so η = 3 ln 3 and the second action has the weight 3⁻³.
     assert np.allclose(policies[2], np.array([27, 1, 27]) / 55, rtol=1e-14)

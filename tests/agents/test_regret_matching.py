@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import play
 
 from regret_envs import games, simulate, streams
 from regret_envs.agents import (
@@ -15,16 +16,6 @@ from regret_envs.agents import (
     RegretMatchingPlus,
 )
 from regret_envs.feedback import Delayed
-
-
-def play(agent, losses):
-    _, num_runs, num_actions = losses.shape
-    agent.reset(num_actions, horizon=None, num_runs=num_runs, rng=np.random.default_rng(0))
-    policies = []
-    for row in losses:
-        policies.append(agent.act())
-        agent.observe(row)
-    return np.array(policies)
 
 
 def normalized(theta):

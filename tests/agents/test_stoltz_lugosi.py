@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import play
 
 from regret_envs import games, simulate
 from regret_envs.agents import Hedge, StoltzLugosi
@@ -37,15 +38,8 @@ def test_the_policy_is_the_mixture_of_its_weighted_changes(num_actions):
 def test_with_two_actions_it_is_hedge_at_its_own_pace():
     # The pairs (0, 1) and (1, 0) are worth π(0) δ and −π(1) δ, and π(0) + π(1) = 1.
     losses = np.random.default_rng(1).normal(size=(25, 1, 2))
-    for pair, single in zip(_play(StoltzLugosi(), losses), _play(Hedge(), losses), strict=True):
+    for pair, single in zip(play(StoltzLugosi(), losses, 25), play(Hedge(), losses, 25), strict=True):
         assert np.allclose(pair, single, rtol=0, atol=1e-12)
-
-
-def _play(agent, losses):
-    agent.reset(2, horizon=25, num_runs=1, rng=np.random.default_rng(0))
-    for row in losses:
-        yield agent.act()
-        agent.observe(row)
 
 
 def test_long_unequal_play_keeps_the_least_likely_pairs_apart():

@@ -229,5 +229,6 @@ def test_a_recipe_is_json():
 
 
 def test_a_device_that_is_not_there(tmp_path):
-    with pytest.raises(ValueError, match=r"device 'cuda:7' is not there .*there is cpu"):
-        training.train(tiny(), tmp_path, device="cuda:7")
+    missing = f"cuda:{torch.cuda.device_count()}"  # devices are numbered from 0
+    with pytest.raises(ValueError, match=rf"device '{missing}' is not there .*there is cpu"):
+        training.train(tiny(), tmp_path, device=missing)

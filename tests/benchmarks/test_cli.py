@@ -8,11 +8,10 @@ import time
 
 import msgspec
 import pytest
-from click.testing import CliRunner
+from conftest import invoke
 
 from regret_envs.benchmarks.analysis.leaderboard import Leaderboard, leaderboard
 from regret_envs.benchmarks.analysis.tables import leaderboard_tables
-from regret_envs.benchmarks.cli.main import main
 from regret_envs.benchmarks.running.results import Writer, complete_cells, read
 
 FILE = "regret-envs-results.jsonl"
@@ -71,12 +70,6 @@ def call(*args, code=0, **env):
     out, err = process.communicate(timeout=100)
     assert process.returncode == code, (process.returncode, out, err)
     return out, err
-
-
-def invoke(*args, code=0, **env):
-    result = CliRunner().invoke(main, args, env=env)
-    assert result.exit_code == code, (result.exit_code, result.output, result.exception)
-    return result
 
 
 def board(*args):

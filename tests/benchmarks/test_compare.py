@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import scipy.stats
-from result_rows import cell, regrets
+from conftest import cell, regrets
 
 from regret_envs.benchmarks.analysis.comparison import compare
 from regret_envs.benchmarks.analysis.task_results import regret_unit

@@ -15,16 +15,11 @@ from regret_envs.benchmarks.running.cells import needed_modules, shared_imports
 from regret_envs.benchmarks.running.executors import ExecutorError, LocalPool, connect, same_code
 from regret_envs.benchmarks.tasks.core import TASKS
 
+pytestmark = pytest.mark.usefixtures("importable")
+
 RPS = TASKS["weighted_rps_t20"]
 BIASED = TASKS["biased_gaussian_d3_t20"]
 JORDAN = TASKS["jordan_t1000"]
-
-
-@pytest.fixture(autouse=True)
-def importable(monkeypatch):
-    """This module under its name, for the workers; pytest imports it without."""
-    monkeypatch.syspath_prepend(os.path.dirname(__file__))
-    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or __import__(__name__))
 
 
 def cells(count, task=BIASED, agent="uniform"):

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from result_rows import cell, regrets
+from conftest import cell, regrets
 
 from regret_envs.benchmarks.analysis import export
 from regret_envs.benchmarks.analysis.export import export_parquet

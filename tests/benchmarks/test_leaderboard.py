@@ -4,7 +4,7 @@ import io
 import msgspec
 import numpy as np
 import pytest
-from result_rows import cell, regrets
+from conftest import cell, regrets
 from scipy.stats import trim_mean
 
 from regret_envs.benchmarks.analysis import tables

@@ -3,7 +3,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from result_rows import cell
+from conftest import cell
 
 from regret_envs.benchmarks.analysis import figures, report
 from regret_envs.benchmarks.analysis.standings import tournament

@@ -6,7 +6,7 @@ import os
 import threading
 
 import pytest
-from result_rows import cell, regrets
+from conftest import cell, regrets
 
 from regret_envs.benchmarks.analysis.report import report
 from regret_envs.benchmarks.running import planning, runner

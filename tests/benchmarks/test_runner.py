@@ -14,6 +14,8 @@ from regret_envs.benchmarks.running.results import Row, complete_cells
 from regret_envs.benchmarks.tasks.core import TASKS
 from regret_envs.benchmarks.tasks.task import Task, make_world
 
+pytestmark = pytest.mark.usefixtures("importable")
+
 RPS = TASKS["weighted_rps_t20"]
 BIASED = TASKS["biased_gaussian_d3_t20"]
 JORDAN = TASKS["jordan_t1000"]
@@ -53,14 +55,6 @@ class Spoiled(Agent):
 
 def spoiled(how):
     return f"{__name__}:Spoiled[how={how!r}]"
-
-
-@pytest.fixture(autouse=True)
-def importable(monkeypatch):
-    """This module under its name, for specs; pytest imports it without."""
-    import sys
-
-    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or __import__(__name__))
 
 
 def plan(*agents, tasks=(RPS,), runs=64, seed=0, suite="s"):

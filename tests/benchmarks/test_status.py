@@ -1,6 +1,6 @@
 from collections import Counter
 
-from result_rows import cell, regrets
+from conftest import cell, regrets
 
 from regret_envs.benchmarks.analysis.status import Asked, Progress, asked_for, progress
 from regret_envs.benchmarks.running import planning, runner

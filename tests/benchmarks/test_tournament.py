@@ -1,22 +1,22 @@
 import gc
 import json
-import sys
 
 import msgspec
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from conftest import invoke
 
 from regret_envs import games, simulate
 from regret_envs.agents import Agent, Hedge, Uniform
 from regret_envs.benchmarks.analysis.leaderboard import leaderboard
 from regret_envs.benchmarks.analysis.nash_averaging import nash_averaging
 from regret_envs.benchmarks.analysis.standings import Tournament, tournament
-from regret_envs.benchmarks.cli.main import main
 from regret_envs.benchmarks.running.cells import missing
 from regret_envs.benchmarks.running.planning import plan_tournament, tournament_task
 from regret_envs.benchmarks.running.results import Writer, complete_cells, read
 from regret_envs.benchmarks.running.runner import measure
+
+pytestmark = pytest.mark.usefixtures("importable")
 
 PURE = "regret_envs.agents.external.baselines:FixedPolicy"
 SEEN = []
@@ -36,11 +36,6 @@ class Spy(Uniform):
 class Picky(Uniform):
     def unsupported(self, num_actions, *, horizon):
         return "three actions alone" if num_actions != 3 else None
-
-
-@pytest.fixture(autouse=True)
-def importable(monkeypatch):
-    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or __import__(__name__))
 
 
 def play(game, agents, horizon=30, runs=8, **settings):
@@ -152,13 +147,12 @@ def test_the_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     args = ["tournament", "--game", "weighted_rps", "--agents", "hedge,ftl,uniform", "--horizon", "20"]
     args += ["--runs", "4", "--executor", "local:2"]
-    result = CliRunner().invoke(main, args)
-    assert result.exit_code == 0, result.output
+    result = invoke(*args)
     assert "### tournament_weighted_rps_t20: ranking" in result.stdout and "9 cells to run" in result.stderr
-    again = CliRunner().invoke(main, [*args, "--format", "json", "--pairings"])
+    again = invoke(*args, "--format", "json", "--pairings")
     assert "0 cells to run" in again.stderr
     found = msgspec.json.decode(again.stdout, type=Tournament)
     assert len(found.pairings) == 9 and json.loads(again.stdout)["task"] == "tournament_weighted_rps_t20"
     assert {row.seats[1] for row in read("regret-envs-results.jsonl").rows} == {"hedge", "ftl", "uniform"}
-    wrong = CliRunner().invoke(main, ["tournament", "--game", "weighted_rsp"])
+    wrong = invoke("tournament", "--game", "weighted_rsp", code=2)
     assert wrong.exit_code == 2 and "did you mean 'weighted_rps'" in wrong.stderr

@@ -151,7 +151,8 @@ def test_starting_losses_break_the_tie_and_stay_out_of_the_metrics():
             simulate(games.shapley(), [Hedge(), Hedge()], horizon=50, starting_loss_scale=scale).gaps().ce.max
         )
 
-    assert gap(0.0) == 0
+    # Uniform play is an equilibrium; what rounding makes of it is not a gap.
+    assert abs(gap(0.0)) < 1e-12
     assert gap(1.0) > 0.001
     # Losses of one round only: regret counts that round, not the one before it.
     play = simulate(games.shapley(), [Hedge(), Hedge()], horizon=1, starting_loss_scale=1, record="losses")

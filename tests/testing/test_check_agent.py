@@ -1,15 +1,12 @@
 """`check_agent` finds each kind of fault, and says how to fix it; the registry is checked in tests/agents."""
 
 import random
-import sys
-import types
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from conftest import invoke
 
 from regret_envs.agents import Agent, Hedge, Uniform, make
-from regret_envs.benchmarks.cli.main import main
 from regret_envs.testing import ConformanceError, check_agent
 
 
@@ -153,15 +150,13 @@ def test_failures_raise_together_and_advice_does_not():
     assert "advice" in {f.status for f in check_agent(Mixes)}
 
 
-def test_the_command(monkeypatch):
-    monkeypatch.setitem(sys.modules, "agents_to_check", types.SimpleNamespace(**globals()))
-    good = CliRunner().invoke(main, ["check", "agents_to_check:Good"])
-    assert good.exit_code == 0 and "0 to fix, 0 to consider, 9 ok" in good.stdout, good.output
-    bad = CliRunner().invoke(main, ["check", "agents_to_check:OneRun"])
-    assert bad.exit_code == 1 and "to fix: return one policy per run" in bad.stdout
-    advised = CliRunner().invoke(main, ["check", "agents_to_check:Mixes"])
-    assert advised.exit_code == 0 and "advice " in advised.stdout
+@pytest.mark.usefixtures("importable")
+def test_the_command():
+    good = invoke("check", f"{__name__}:Good")
+    assert "0 to fix, 0 to consider, 9 ok" in good.stdout, good.output
+    assert "to fix: return one policy per run" in invoke("check", f"{__name__}:OneRun", code=1).stdout
+    assert "advice " in invoke("check", f"{__name__}:Mixes").stdout
     says = {"hegde": "did you mean 'hedge'", "no_such_module:X": "does not import", "math:pi": "not a class"}
     for spec, text in says.items():
-        wrong = CliRunner().invoke(main, ["check", spec])
-        assert wrong.exit_code == 2 and "Traceback" not in wrong.stderr and text in wrong.stderr
+        wrong = invoke("check", spec, code=2)
+        assert "Traceback" not in wrong.stderr and text in wrong.stderr
