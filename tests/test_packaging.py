@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -28,21 +30,76 @@ def python(code, *, cwd, path=None):
     return done.stdout.strip() if done.returncode == 0 else done.stderr
 
 
+def tracked(*folders):
+    """The repository's files below folders, relative to its root; without caches and build outputs."""
+    skipped = {"__pycache__", ".pytest_cache", ".hypothesis"}
+    files = (file for folder in folders for file in (ROOT / folder).rglob("*") if file.is_file())
+    return [file.relative_to(ROOT) for file in files if not skipped & set(file.parts)]
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """The wheel's files, unpacked in a folder away from the repository."""
-    folder = tmp_path_factory.mktemp("wheel")
+def sdist(tmp_path_factory):
+    """The source distribution, unpacked."""
+    folder = tmp_path_factory.mktemp("sdist")
     source = folder / "source"
-    for name in SOURCES:
+    for name in (*SOURCES, "tests", "examples", ".ci"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
+    for file in ROOT.glob("*.*"):
+        if file.is_file():
+            shutil.copy(file, source)
+    shutil.copy(ROOT / "LICENSE", source)
+    build = f"from setuptools.build_meta import build_sdist; build_sdist({str(folder)!r})"
+    subprocess.run([sys.executable, "-c", build], cwd=source, check=True, capture_output=True, timeout=300)
+    (file,) = folder.glob("*.tar.gz")
+    with tarfile.open(file) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / file.name.removesuffix(".tar.gz")
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist, tmp_path_factory):
+    """The files of the wheel that the source distribution builds, unpacked away from the repository."""
+    folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*command, "--wheel-dir", folder, source], check=True, timeout=300)
+    subprocess.run([*command, "--wheel-dir", folder, sdist], check=True, timeout=300)
     (file,) = folder.glob("*.whl")
     with zipfile.ZipFile(file) as archive:
         archive.extractall(folder / "site")
     return folder / "site"
+
+
+def test_the_sdist_holds_its_tests_whole(sdist):
+    needed = [
+        *tracked(*SOURCES, "tests", "examples"),
+        *map(Path, ("LICENSE", "README.md", "constraints.txt")),
+    ]
+    assert len(needed) > 250
+    assert [str(file) for file in needed if not (sdist / file).is_file()] == []
+
+
+def test_the_wheel_runs_a_suite_outside_the_repository(wheel, tmp_path):
+    code = (
+        "import sys\n"
+        "sys.argv[1:] = 'run --suite smoke --agents hedge,rm+ --runs 2 --executor local:1'.split()\n"
+        "from regret_envs.benchmarks.cli.main import main\n"
+        "main()"
+    )
+    printed = python(code, cwd=tmp_path, path=wheel)
+    assert "| hedge " in printed and "| rm+ " in printed and (tmp_path / "regret-envs-results.jsonl").exists()
+
+
+def test_links_on_a_package_index_are_absolute_and_lead_to_files(wheel):
+    (metadata,) = wheel.glob("*.dist-info/METADATA")
+    text = metadata.read_text("utf-8")
+    source = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Source"]
+    assert f"Project-URL: Source, {source}" in text and "Description-Content-Type: text/markdown" in text
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not link.startswith("#")]
+    assert len(links) > 20
+    for link in links:
+        assert link.startswith("https://"), link
+        if link.startswith(source):
+            path = link.removeprefix(f"{source}/blob/main/").partition("#")[0]
+            assert (ROOT / path).exists(), link
 
 
 def test_the_package_list_is_the_folders():
