@@ -1,4 +1,4 @@
-"""The README for package indexes: its relative links lead to the repository. All else is in pyproject.toml."""
+"""The README for package indexes: relative links lead to the repository. All else is in pyproject.toml."""
 
 import re
 import tomllib

@@ -13,7 +13,7 @@ from regret_envs.arrays import FloatArray
 from regret_envs.seeding import RunSeeds
 from regret_envs.testing.findings import Check, Finding, Problem, find, global_seed
 from regret_envs.validation import at_least
-from regret_envs.worlds import Episode, Game, Stream, World
+from regret_envs.worlds import Episode, Stream, World
 
 HINT = "see the line named; regret_envs/worlds.py says what each method is given and returns"
 RUNS = 5
@@ -68,7 +68,7 @@ class Player:
     def __init__(self, world: World, num_agents: int | None, horizon: int) -> None:
         self.world = world
         self.horizon = at_least("horizon", horizon, 8)
-        self.num_agents = num_agents or (world.num_players if isinstance(world, Game) else 1)
+        self.num_agents = num_agents or world.default_seats()
 
     @property
     def seats(self) -> tuple[int, ...]:
