@@ -16,9 +16,13 @@ PACKAGES = {
     "agents": "regret_envs.agents",
     "benchmarks": "regret_envs.benchmarks",
 }
-# Public doors that lie in a package's folder and gather what lies in the folders below it.
-DOORS = {"regret_envs.experts_v0", "regret_envs.biased_gaussian_v0", "regret_envs.repeated_game_v0"} | {
-    "regret_envs.weighted_rps_v0"
+# Doors: modules that lie in a package's folder and gather what lies in the folders below it.
+DOORS = {
+    "regret_envs.experts_v0",
+    "regret_envs.biased_gaussian_v0",
+    "regret_envs.repeated_game_v0",
+    "regret_envs.weighted_rps_v0",
+    "regret_envs.agents.registry",
 }
 ATTENTION = ("regret_envs.agents.attention.", "regret_envs.rooms.")
 # Of the benchmarks, those that train, reproduce or time attention; nothing else imports them but on demand.
