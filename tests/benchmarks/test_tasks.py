@@ -12,7 +12,6 @@ from regret_envs.benchmarks.tasks.task import (
     Task,
     make_feedback,
     make_world,
-    num_seats,
 )
 from regret_envs.feedback import Bandit, Delayed
 from regret_envs.games import Game
@@ -26,7 +25,7 @@ def test_every_task_states_its_world_as_it_is(task):
     is_game = isinstance(world, Game)
     if task.id in (*SUITES["paper"].tasks, *SUITES["core"].tasks):
         assert task.metrics == (GAME_METRICS if is_game else STREAM_METRICS)
-    seats = num_seats(world)
+    seats = world.default_seats()
     # The whole horizon and the last run can be played.
     alike = len(set(world.seats(seats))) == 1 and not task.feedback
     large = task.id in (*SUITES["many-players"].tasks, *SUITES["many-actions"].tasks)
@@ -40,7 +39,7 @@ def test_every_task_states_its_world_as_it_is(task):
         record=("policies", "losses"),
         outcomes=True,
     )
-    assert all(METRICS[name](play).shape in {(1,), (num_seats(world), 1)} for name in task.metrics)
+    assert all(METRICS[name](play).shape in {(1,), (world.default_seats(), 1)} for name in task.metrics)
 
 
 def test_suites():
