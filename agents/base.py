@@ -1,8 +1,8 @@
-"""What an agent is.
+"""The agent interface.
 
 An agent plays `num_runs` independent runs at once. In every round it is asked for its policies
-(`act`) and then shown the losses of all actions (`observe`), or estimates of them. Where feedback is
-delayed, losses arrive later, but always in the order of their rounds.
+(`act`) and then shown the losses of all actions (`observe`), or estimates of them. If feedback is delayed,
+losses arrive later, but always in the order of their rounds.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ Bounds = Literal["external", "swap", "internal", "tracking", "adaptive", ""]
 class Agent(Hooks, ABC):
     """An online-learning agent: subclass it and write three methods.
 
-    The k-th call of `observe` brings the losses of the round of the k-th call of `act`. Usually that is
-    the last one; under delay it is not. An agent that needs the policy it played calls `super().reset(...)`
+    The k-th call of `observe` delivers the losses of the round of the k-th call of `act`: usually the latest
+    one, under delay an earlier one. An agent that needs the policy it played calls `super().reset(...)`
     in `reset`, `self.remember(policy)` in `act` and `self.recall()` in `observe`.
 
     An agent that can use more than its losses overrides `describe` (which world is played) or `watch` (what
     the others played).
 
     Attributes:
-        reference: the paper that the agent is from.
+        reference: the paper that introduced the agent.
         guarantee: its guarantee in a few words; ρ is the range of a round's losses.
-        bounds: the kind of regret that the guarantee is about, "" if there is none; under bandit feedback
+        bounds: the kind of regret that the guarantee bounds, "" without a guarantee; under bandit feedback
             its expectation.
         takes: what feedback it plays under: "any" (losses or estimates of them), "full" (the losses of all
             actions alone) or "bandit" (that of the drawn action alone).
@@ -65,7 +65,7 @@ class Agent(Hooks, ABC):
             num_actions: d.
             horizon: rounds that will be played, or None if that is unknown.
             num_runs: independent runs played at once.
-            rng: all randomness of the agent comes from here.
+            rng: the source of all randomness of the agent.
         """
         self._remembered: deque[Any] = deque()
 
@@ -83,7 +83,7 @@ class Agent(Hooks, ABC):
 
     @abstractmethod
     def observe(self, losses: FloatArray) -> None:
-        """Take in the losses of every action in the round, shape (num_runs, num_actions).
+        """Receive the losses of every action in the round, shape (num_runs, num_actions).
 
         They may be kept, but are often read-only: change a copy.
         """
@@ -96,7 +96,7 @@ class Agent(Hooks, ABC):
         return None
 
     def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float | None:
-        """What the regret named by `bounds` cannot exceed, or None without such a number (the default).
+        """An upper bound on the regret named by `bounds`, or None without one (the default).
 
         Args:
             num_actions: d.
@@ -111,8 +111,8 @@ class Agent(Hooks, ABC):
     def as_copy(self, num_copies: int) -> Agent:
         """An unplayed agent with the same settings, to be one of `num_copies` in a swap-regret reduction.
 
-        The copies share every round's losses between them, copy i receiving π_t(i) ℓ_t, so an agent
-        whose default step size depends on the scale of the losses multiplies it by `num_copies`.
+        The copies share the losses of every round: copy i receives π_t(i) ℓ_t. So an agent whose default
+        step size depends on the scale of the losses multiplies it by `num_copies`.
         """
         return copy.deepcopy(self)
 
@@ -135,12 +135,12 @@ class SingleRunAgent(Agent):
 
     @abstractmethod
     def observe_run(self, losses: FloatArray) -> None:
-        """Take in the losses of the round, shape (num_actions,)."""
+        """Receive the losses of the round, shape (num_actions,)."""
 
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
-        """Copy the agent for every run, each with a generator of its own."""
+        """Make a copy of the agent for every run, each with its own generator."""
         self._runs = []
         runs = [copy.deepcopy(self) for _ in range(num_runs)]
         for run, child in zip(runs, rng.spawn(num_runs), strict=True):

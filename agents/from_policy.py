@@ -1,7 +1,7 @@
 """Policies trained in the environments, as agents of the suite.
 
 A policy acts on the observations of `regret_envs.envs.observations`; here they are rebuilt from what an
-agent is shown, so a policy meets on the leaderboard what it met in training.
+agent is shown, so that on the leaderboard a policy sees the same observations as in training.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ JointPolicy = Callable[[Mapping[str, Observations]], Mapping[str, Any]]
 
 @dataclass(eq=False, repr=False)
 class PolicyAgent(Agent):
-    """An agent that plays what a policy says; `from_policy`, `from_sb3` and `from_pettingzoo` make them.
+    """An agent that plays a policy; `from_policy`, `from_sb3` and `from_pettingzoo` make them.
 
-    The horizon must be known, since observations hold t/T. Where losses are shown before round 1, time runs
-    from there and stops at 1. Behind a feedback layer the policy sees the layer's estimates as losses.
+    The horizon must be known, since observations contain t/T. If losses are shown before round 1, time
+    starts there and stops at 1. Behind a feedback layer the policy sees the layer's estimates as losses.
 
     Args:
         policy: from observations (num_runs, 1 + 3d), float32, to actions (num_runs, d), or int (num_runs,)
             where the mode is "discrete".
         action_mode: how actions become policies; the one trained with.
         logit_scale: of action_mode "softmax".
-        num_actions: d, where the policy is made for one only; elsewhere the agent is n/a.
-        name: what the agent is called in errors and tables.
+        num_actions: d, if the policy is made for a single d; for others the agent is n/a.
+        name: the agent's name in errors and tables.
     """
 
     policy: Callable[[Observations], npt.ArrayLike]
@@ -58,7 +58,7 @@ class PolicyAgent(Agent):
         """Why not: another number of actions, or an unknown horizon."""
         if self.num_actions not in (None, num_actions):
             return f"{self.name} was trained with {self.num_actions} actions"
-        return "observations hold t/T, and the horizon is unknown" if horizon is None else None
+        return "observations contain t/T, and the horizon is unknown" if horizon is None else None
 
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
@@ -86,7 +86,7 @@ class PolicyAgent(Agent):
         return policies
 
     def observe(self, losses: FloatArray) -> None:
-        """Take the round into the observations."""
+        """Add the round to the observations."""
         self._observer.update(self.recall(), losses.copy())
 
 
@@ -97,7 +97,7 @@ def from_policy(
     logit_scale: float = 10.0,
     num_actions: int | None = None,
 ) -> PolicyAgent:
-    """The agent of any function from a batch of observations to a batch of actions, called by its name.
+    """An agent from any function that maps a batch of observations to a batch of actions.
 
     Arguments and errors as in `PolicyAgent`.
     """
@@ -111,7 +111,7 @@ def from_policy(
 
 
 class SB3Model(Protocol):
-    """What is used of a Stable-Baselines3 algorithm."""
+    """The part of a Stable-Baselines3 algorithm that is used."""
 
     action_space: Any
 
@@ -121,10 +121,10 @@ class SB3Model(Protocol):
 
 
 def from_sb3(model: SB3Model, *, logit_scale: float = 10.0) -> PolicyAgent:
-    """The agent of a trained Stable-Baselines3 model, playing its deterministic actions.
+    """An agent from a trained Stable-Baselines3 model; it plays the model's deterministic actions.
 
-    How actions become policies follows from the model's action space, but for the space [0, 1]^d, which
-    is normalized (trained with action_mode "project", use `from_policy`).
+    The model's action space determines how actions become policies; actions in [0, 1]^d are normalized (for
+    a model trained with action_mode "project", use `from_policy`).
 
     Args:
         model: PPO, SAC, DQN, … trained on an environment of the suite.
@@ -152,13 +152,13 @@ def from_pettingzoo(
     logit_scale: float = 10.0,
     num_actions: int | None = None,
 ) -> PolicyAgent:
-    """The agent of a joint policy, a function from `{player: observation}` to `{player: action}`.
+    """An agent from a joint policy, a function that maps `{player: observation}` to `{player: action}`.
 
-    It is called once a run, with the one observation of `player`.
+    It is called once per run, with only the observation of `player`.
 
     Args:
         act: the joint policy.
-        player: whose action is played.
+        player: the player whose action is played.
         action_mode: as in `PolicyAgent`, like the rest.
     """
     return PolicyAgent(

@@ -91,7 +91,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
             raise ValueError(f"learning_rate must be positive, got {self.learning_rate}")
         if self.min_horizon is not None and not 2 <= self.min_horizon <= self.horizon:
             raise ValueError(f"min_horizon must lie in 2 … {self.horizon}, got {self.min_horizon}")
-        world = make_world(self)
+        world = training_world(self)
         if self.objective == "block-swap-regret" and not (
             self.model == "swap-attention" and self.feedback == "full" and isinstance(world, streams.Stream)
         ):
@@ -108,7 +108,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     def hindsight_applies(self) -> bool:
         """Whether `hindsight_brier` has the expectation of the objective."""
-        world = make_world(self)
+        world = training_world(self)
         return (
             (self.h, self.worst_of, self.feedback) == ("square", 1, "full")
             and self.objective in ("regret", "block-swap-regret")
@@ -187,7 +187,7 @@ def make_model(recipe: Recipe) -> AttentionModel:
         raise ValueError(f"{recipe.model}: {error}") from error
 
 
-def make_world(recipe: Recipe) -> World:
+def training_world(recipe: Recipe) -> World:
     """The training distribution.
 
     Raises:

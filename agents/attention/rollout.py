@@ -29,7 +29,7 @@ def play_batch(
     Args:
         model: on any device.
         recipe: the recipe.
-        world: what `make_world` made of it.
+        world: what `training_world` made of it.
         step: the optimizer step.
         size: the number of sequences.
 

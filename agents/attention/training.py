@@ -18,7 +18,7 @@ from torch import Tensor
 from regret_envs.agents.attention import checkpoint, objectives
 from regret_envs.agents.attention.analysis import logit_step_size
 from regret_envs.agents.attention.model import AttentionModel
-from regret_envs.agents.attention.recipe import Recipe, make_model, make_world
+from regret_envs.agents.attention.recipe import Recipe, make_model, training_world
 from regret_envs.agents.attention.rollout import play_batch
 
 _WARM_UP = 20
@@ -79,7 +79,7 @@ class Trainer:
         self.recipe = recipe
         self.step = 0
         self.seconds = 0.0
-        self.world = make_world(recipe)
+        self.world = training_world(recipe)
         self.model: AttentionModel = make_model(recipe).to(checkpoint.find_device(device))
         self._optimizer = torch.optim.Adam(self.model.parameters(), lr=recipe.learning_rate)
 

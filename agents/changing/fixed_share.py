@@ -1,4 +1,4 @@
-"""Fixed-Share: Hedge that does not forget how to change its mind."""
+"""Fixed-Share: Hedge that stays ready to switch."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from regret_envs.validation import at_least, non_negative
 
 @dataclass(eq=False)
 class FixedShare(Agent):
-    """Fixed-Share: a round of Hedge, then a share α of the weight is dealt out evenly.
+    """Fixed-Share: a round of Hedge, after which a share α of the weight is spread evenly.
 
     π_{t+1} = (1 − α) π̃ + α/d with π̃(a) ∝ π_t(a) exp(−η ℓ_t(a)).
 
     Args:
-        num_switches: S, how often the best action is expected to change; 0: Hedge. step_size: η. None:
+        num_switches: S, how often the best action is expected to change; 0: Hedge.
+        step_size: η. None:
             sqrt(2 K / T), where K = (S + 1) ln d + S ln(1/α) + (T − S − 1) ln(1/(1 − α)), right for
             losses of range 2, as in [−1, 1]; sqrt(2 (S + 1) ln(d (t + 1)) / t) where the horizon T is
             unknown, t counting the rounds seen (at least 1).

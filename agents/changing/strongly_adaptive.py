@@ -1,4 +1,4 @@
-"""A strongly adaptive agent: little regret on every interval of rounds at once."""
+"""A strongly adaptive agent: low regret on all intervals of rounds at once."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from regret_envs.arrays import FloatArray
 
 @dataclass(eq=False)
 class StronglyAdaptive(Agent):
-    """A meta-agent over sleeping experts: an agent of its own for every dyadic interval of rounds.
+    """A meta-agent over sleeping experts, one agent per dyadic interval of rounds.
 
-    Level k has the intervals of rounds [i 2^k, (i + 1) 2^k), counted from 0, as many levels as the
-    horizon has, or so far where it is unknown. One agent a level is awake, begun where its interval
-    begins. They are weighed as AdaNormalHedge weighs sleeping experts, by the sums R and C over their
-    own intervals of how much less than the mixture they lost, and its absolute value, over ρ.
+    Level k has the intervals of rounds [i 2^k, (i + 1) 2^k), counted from 0. There are as many levels as fit
+    in the horizon, or in the rounds so far if it is unknown. On each level one agent is awake, started at
+    the beginning of its interval. AdaNormalHedge for sleeping experts weighs them by R and C, the sums over
+    their own interval of how much less than the mixture they lost, and of its absolute value, over ρ.
 
     Args:
-        copies: the agent that is copied, told its interval's length as the horizon.
-        loss_range: ρ, what max_a ℓ_t(a) − min_a ℓ_t(a) does not exceed; 2 for losses in [−1, 1].
+        copies: the agent that is copied; its horizon is the length of its interval.
+        loss_range: ρ, an upper bound on max_a ℓ_t(a) − min_a ℓ_t(a); 2 for losses in [−1, 1].
 
     Raises:
         TypeError: if `copies` is not an agent.
@@ -80,7 +80,7 @@ class StronglyAdaptive(Agent):
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
-        """Begin with an agent a level."""
+        """Start one agent per level."""
         super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
         self._rng = rng
         self._shape = (num_actions, num_runs)
@@ -90,7 +90,7 @@ class StronglyAdaptive(Agent):
         self._wake()
 
     def _wake(self) -> None:
-        """Begin a new agent at every level whose interval begins in round t, counted from 0."""
+        """Start a new agent on every level whose interval begins in round t, counted from 0."""
         num_actions, num_runs = self._shape
         for level in range(self._num_levels or max(self._t.bit_length(), 1)):
             if self._t % (1 << level):
@@ -100,7 +100,7 @@ class StronglyAdaptive(Agent):
             self._experts[level : level + 1] = [_Expert(agent, num_runs)]
 
     def act(self) -> FloatArray:
-        """The experts' policies, weighed."""
+        """The weighted mean of the experts' policies."""
         proposals = [np.asarray(expert.agent.act()).T for expert in self._experts]
         regrets = np.stack([expert.regrets for expert in self._experts])
         weights = normalized(adanormalhedge_logits(regrets, np.stack([e.scales for e in self._experts])))
@@ -111,7 +111,7 @@ class StronglyAdaptive(Agent):
         return policies.T
 
     def observe(self, losses: FloatArray) -> None:
-        """Show the experts the losses and weigh them anew."""
+        """Show the experts the losses and update their weights."""
         experts, proposals, policies = self.recall()
         scaled = np.asarray(losses, dtype=np.float64).T / self.loss_range
         for expert, proposal in zip(experts, proposals, strict=True):
@@ -124,7 +124,7 @@ class StronglyAdaptive(Agent):
 
 
 class _Expert:
-    """An agent for an interval, and in every run the mixture's regret to it, with its scale."""
+    """The agent of an interval, and in every run the mixture's regret against it, with its scale."""
 
     def __init__(self, agent: Agent, num_runs: int) -> None:
         self.agent = agent

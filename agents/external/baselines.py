@@ -14,7 +14,7 @@ from regret_envs.metrics import off_simplex
 
 @dataclass(eq=False)
 class Uniform(Agent):
-    """The uniform policy in every round. No guarantee: its regret grows linearly in general."""
+    """The uniform policy in every round. No guarantee: in general its regret grows linearly."""
 
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
@@ -49,7 +49,7 @@ class FixedPolicy(Agent):
             raise ValueError(f"policy must be one row on the simplex, got {self.policy!r}")
 
     def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
-        """A policy over another number of actions."""
+        """A policy over a different number of actions."""
         d = np.size(self.policy)
         return None if num_actions == d else f"the policy has {d} actions, the task {num_actions}"
 
@@ -76,7 +76,7 @@ class FixedPolicy(Agent):
 
 @dataclass(eq=False)
 class FollowTheLeader(Agent):
-    """All on the action with the least loss so far: fictitious play in a game.
+    """Follow the leader: all probability on the action with the least loss so far (fictitious play).
 
     Ties go to the lowest index; the first policy is uniform. No guarantee: the alternating stream
     makes its regret linear.

@@ -79,11 +79,11 @@ class OnlineGradientDescent(SteppedAgent):
         self._policies = np.full((num_actions, num_runs), 1.0 / num_actions)
 
     def act(self) -> FloatArray:
-        """The policy reached."""
+        """The current policy."""
         return self._policies.T
 
     def observe(self, losses: FloatArray) -> None:
-        """Step down the losses and project."""
+        """Step along the negative losses and project."""
         gradients = np.asarray(losses, dtype=np.float64).T
         self._policies = project_to_simplex(self._policies - self._step() * gradients)
         self._t += 1

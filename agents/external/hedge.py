@@ -1,4 +1,4 @@
-"""Hedge, which is follow-the-regularized-leader with the entropy, which is smoothed fictitious play."""
+"""Hedge, also known as entropy-FTRL and smoothed fictitious play, with optimistic and adaptive variants."""
 
 from __future__ import annotations
 
@@ -93,11 +93,11 @@ class OptimisticHedge(Hedge):
 
 @dataclass(eq=False)
 class AdaHedge(Agent):
-    """AdaHedge: Hedge whose step η_t = ln d / Δ_{t−1} follows from what it has lost by learning.
+    """AdaHedge: Hedge with the data-dependent step η_t = ln d / Δ_{t−1}.
 
     Δ_t = Σ_{s≤t} δ_s sums the mixability gaps δ_s = ⟨π_s, ℓ_s⟩ + (1/η_s) ln Σ_a π_s(a) exp(−η_s ℓ_s(a)),
-    every run having its own. While Δ is 0 the step is infinite: uniform over the leaders. Needs
-    neither the horizon nor the range of the losses, and is the same at every scale.
+    separately in every run. While Δ is 0 the step is infinite: uniform over the leaders. It needs
+    neither the horizon nor the range of the losses, and is scale-invariant.
 
     Guarantee: R_T ≤ 2 Δ_T ≤ ρ sqrt(T ln d) + ρ (4/3 ln d + 2) for losses of range ρ (de Rooij, van Erven,
     Grünwald and Koolen, "Follow the Leader If You Can, Hedge If You Must", JMLR 2014, Theorem 6 with a

@@ -1,4 +1,4 @@
-"""Magnetic mirror descent: drawn toward a fixed policy, so that the last policy converges too."""
+"""Magnetic mirror descent: a pull toward a fixed policy makes the last iterate converge."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from regret_envs.validation import non_negative
 class MagneticMirrorDescent(SteppedAgent):
     """π_{t+1} = argmin_π η (⟨π, ℓ_t⟩ + τ KL(π ‖ uniform)) + KL(π ‖ π_t) ∝ (π_t exp(−η ℓ_t))^{1/(1 + ητ)}.
 
-    Self-play in a zero-sum game converges, the last policies too, at a linear rate to the logit quantal
-    response equilibrium π ∝ exp(−ℓ(π) / τ), where η ≤ τ / L² and L is the largest payoff (Sokota,
+    In self-play in a zero-sum game the last iterate converges at a linear rate to the logit quantal
+    response equilibrium π ∝ exp(−ℓ(π) / τ), if η ≤ τ / L² with L the largest payoff (Sokota,
     D'Orazio, Kolter, Loizou, Lanctot, Mitliagkas, Brown and Kroer, "A Unified Approach to Reinforcement
     Learning, Quantal Response Equilibria, and Two-Player Zero-Sum Games", ICLR 2023, whose α is our τ).
 
@@ -64,11 +64,11 @@ class MagneticMirrorDescent(SteppedAgent):
         self._logits = np.zeros((num_actions, num_runs))
 
     def act(self) -> FloatArray:
-        """The policy reached."""
+        """The current policy."""
         return softmax(self._logits.copy()).T
 
     def observe(self, losses: FloatArray) -> None:
-        """Step down the losses, and toward the uniform policy."""
+        """Step along the negative losses, and toward the uniform policy."""
         step = self._step()
         self._t += 1
         self._logits -= step * np.asarray(losses, dtype=np.float64).T

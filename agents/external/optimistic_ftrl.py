@@ -1,4 +1,4 @@
-"""Follow the regularized leader with a guess of the next losses, over four regularizers."""
+"""Optimistic follow the regularized leader, with four regularizers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _POLICIES: dict[str, Callable[[FloatArray], FloatArray]] = {
 
 @dataclass(eq=False)
 class OptimisticFTRL(SteppedAgent):
-    """π_{t+1} = argmin_π η ⟨π, Σ_{s≤t} ℓ_s + ℓ_t⟩ + ψ(π): the last losses are expected again.
+    """π_{t+1} = argmin_π η ⟨π, Σ_{s≤t} ℓ_s + ℓ_t⟩ + ψ(π): it predicts the last losses again.
 
     ψ is Σ π ln π ("entropy": optimistic Hedge), ½‖π‖² ("euclidean"), −2 Σ √π ("tsallis", of order 1/2) or
     −Σ ln π ("log_barrier").

@@ -1,4 +1,4 @@
-"""Agents without a step size to choose, whose regret adapts to how hard the losses are."""
+"""Parameter-free agents: no step size to tune, and regret that adapts to the losses."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RegretPotentialAgent(Agent):
     """An agent that weighs actions by a potential of their regrets r_t(a) = (⟨π_t, ℓ_t⟩ − ℓ_t(a)) / ρ.
 
     Args:
-        loss_range: ρ, what max_a ℓ_t(a) − min_a ℓ_t(a) does not exceed; 2 for losses in [−1, 1].
+        loss_range: ρ, an upper bound on max_a ℓ_t(a) − min_a ℓ_t(a); 2 for losses in [−1, 1].
 
     Raises:
         ValueError: if it is not positive and finite.
@@ -101,7 +101,7 @@ class AdaNormalHedge(RegretPotentialAgent):
     guarantee = "external regret ≤ ρ sqrt(3 C (ln d + ln B + ln(1 + ln d))), C ≤ T"
 
     def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float:
-        """With C = T, where losses keep within `loss_range` of the agent."""
+        """The bound at C = T, for losses within the agent's `loss_range`."""
         if num_actions == 1:
             return 0.0
         if loss_range > self.loss_range:
@@ -132,7 +132,7 @@ class Squint(RegretPotentialAgent):
     guarantee = "external regret ≤ ρ min_j η_j V + ln(d / γ_j) / η_j, V ≤ T"
 
     def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float:
-        """With V = T, where losses keep within `loss_range` of the agent."""
+        """The bound at V = T, for losses within the agent's `loss_range`."""
         if num_actions == 1:
             return 0.0
         if loss_range > self.loss_range:

@@ -1,4 +1,4 @@
-"""Follow the perturbed leader, with its policies computed and not sampled."""
+"""Follow the perturbed leader, with policies computed exactly instead of sampled."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ class FollowThePerturbedLeader(SteppedAgent):
         ∫_0^1 Π_{b≠a} max(1 − u exp(−η D(b)), 0) du,
 
     a polynomial of degree d − 1 up to where a factor is 0: Gauss–Legendre quadrature with d/2 nodes is
-    exact, and with 3.2 √d nodes right to 1e-12, since it falls no faster than (1 − u)^(d−1). So no action is
-    drawn, and bandit estimates have the right probabilities. O(d^2.5) a round.
+    exact, and with 3.2 √d nodes it is accurate to 1e-12, since the integrand decays no faster than
+    (1 − u)^(d−1). So no action is drawn, and bandit estimates have the right probabilities. O(d^2.5) per
+    round.
 
     Args:
         step_size: η, the rate of the noise (its mean is 1/η). None: sqrt(H_d / T) / 2 with H_d =
             Σ_{k≤d} 1/k, or with t for T where the horizon is unknown; "anytime": the latter in any
             case. Right for losses of range 2, as in [−1, 1].
 
-    Guarantee: R_T ≤ H_d / η + η ρ² T for losses of range ρ: the noise's expected maximum, and what is lost
-    by not knowing the next losses (Kalai and Vempala, "Efficient Algorithms for Online Decision
-    Problems", 2005, whose losses are not negative and whose bound is relative).
+    Guarantee: R_T ≤ H_d / η + η ρ² T for losses of range ρ: the noise's expected maximum, and the cost
+    of not knowing the next losses (Kalai and Vempala, "Efficient Algorithms for Online Decision
+    Problems", 2005, whose losses are nonnegative and whose bound is relative).
     """
 
     reference = "Kalai and Vempala 2005"

@@ -27,7 +27,7 @@ def _proportional(weights: FloatArray) -> FloatArray:
 class RegretMatching(Agent):
     """Regret matching: π_{t+1} ∝ max(Σ_{s≤t} r_s, 0) with r_s(a) = ⟨ℓ_s, π_s⟩ − ℓ_s(a).
 
-    Uniform where no sum is positive. The same at every scale of the losses.
+    Uniform where no sum is positive. Invariant to the scale of the losses.
 
     Guarantee: R_T ≤ sqrt(Σ_t ‖r_t‖²) ≤ ρ sqrt((d − 1) T) for losses of range ρ (Hart and Mas-Colell, "A
     Simple Adaptive Procedure Leading to Correlated Equilibrium", Econometrica 2000, here the

@@ -1,4 +1,4 @@
-"""What agents with a learning rate share: its default, how it shrinks, and the bound that follows."""
+"""Shared by agents with a step size: its default, its schedule, and the bound that follows."""
 
 from __future__ import annotations
 

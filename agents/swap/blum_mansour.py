@@ -1,4 +1,4 @@
-"""Blum–Mansour: no swap regret from no external regret."""
+"""Blum–Mansour: from no external regret to no swap regret."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BlumMansour(Agent):
 
     Args:
         copies: the agent that is copied, `Hedge()` by default. Its default step size is multiplied
-            by d, since the copies share the losses; an explicit step is used as given.
+            by d, since the copies share the losses; an explicit step is used unchanged.
 
     Raises:
         TypeError: if `copies` is not an agent.
@@ -68,11 +68,11 @@ class BlumMansour(Agent):
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
-        """Begin all copies; copy i of run r is row i · num_runs + r of one batch."""
+        """Reset all copies; copy i of run r is row i · num_runs + r of one batch."""
         super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
         self._copies = self.copies.as_copy(num_actions)
         self._copies.reset(num_actions, horizon=horizon, num_runs=num_actions * num_runs, rng=rng)
-        # Large fresh arrays cost more than the arithmetic: the system hands them out page by page.
+        # Allocating large arrays costs more than the arithmetic: the system maps them page by page.
         self._work = np.empty((num_actions, num_actions, num_runs))
         self._last: FloatArray | None = None
 

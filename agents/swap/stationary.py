@@ -1,4 +1,4 @@
-"""The stationary distribution of a Markov chain, right to the last digits."""
+"""The stationary distribution of a Markov chain, accurate to the last digits."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def stationary_distribution(
 
     Only off-diagonal entries are used and nothing is ever subtracted, so every entry of π has a
     small **relative** error, however slowly the chain mixes; a linear solve, an eigenvector or power
-    iteration lose all digits on nearly reducible chains. Off-diagonal entries are kept from 0 by
-    1e-300, so every chain has one answer.
+    iteration lose all digits on nearly reducible chains. Off-diagonal entries are at least 1e-300, so
+    that every chain has a unique answer.
 
     Grassmann, Taksar and Heyman, "Regenerative Analysis and Steady State Distributions for Markov
     Chains", Operations Research 1985.

@@ -17,7 +17,7 @@ from regret_envs.simplex import softmax
 class StoltzLugosi(SteppedAgent):
     """Stoltz and Lugosi's reduction with exponential weights.
 
-    A pair (i, j), i ≠ j, stands for playing j whenever one would have played i. Its weight is
+    A pair (i, j), i ≠ j, stands for playing j in place of i. Its weight is
     w(i, j) ∝ exp(−η Σ_s π_s(i) (ℓ_s(j) − ℓ_s(i))), and the policy is the fixed point of the mixture of
     all pairs, π(i) Σ_j w(i, j) = Σ_k π(k) w(k, i).
 
@@ -43,7 +43,7 @@ class StoltzLugosi(SteppedAgent):
         """Start from equal weights, so from the uniform policy."""
         super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
         self._begin(num_actions, horizon)
-        # Entry [j, i]: what moving i to j would have added to the loss. The diagonal is no pair.
+        # Entry [j, i]: what moving i to j would have added to the loss. The diagonal is not a pair.
         self._cumulative = np.zeros((num_actions, num_actions, num_runs))
         self._cumulative[np.arange(num_actions), np.arange(num_actions)] = _NEVER
 

@@ -1,4 +1,4 @@
-"""TreeSwap: swap regret whose horizon grows with log d, not with d."""
+"""TreeSwap: swap regret over a horizon that depends on ln d instead of d."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from regret_envs.validation import at_least
 
 @dataclass(eq=False)
 class TreeSwap(Agent):
-    """The reduction of swap to external regret by a tree of lazy learners.
+    """TreeSwap: the reduction from swap to external regret through a tree of lazy agents.
 
     The T = M^L rounds are the leaves of a tree of L levels in which every node has M children. A node plays
-    M iterations of an external-regret agent: one for each child, through all rounds below it, and is then
-    shown their average loss. A round's policy is the mean of the L policies on the way to its leaf. Only
-    that way is kept: O(L d) a round, where Blum–Mansour takes d² and a stationary distribution.
+    M iterations of an external-regret agent, one per child: it plays one policy through all rounds below the
+    child and is then shown their average loss. A round's policy is the mean of the L policies on the path to
+    its leaf. Only that path is stored: O(L d) per round, where Blum–Mansour takes d² and a stationary
+    distribution.
 
     Dagan, Daskalakis, Fishelson and Golowich, "From External to Swap Regret 2.0", STOC 2024, and Peng and
     Rubinstein, "Fast Swap Regret Minimization and Applications to Approximate Correlated Equilibria",
@@ -29,14 +30,14 @@ class TreeSwap(Agent):
     Args:
         copies: the agent at the nodes, `Hedge()` by default.
         depth: L. None: the depth of the best guarantee for losses of range 2. M is the least number with
-            M^L ≥ T. Where the horizon is unknown, trees for 16, 32, 64, … rounds follow each other.
+            M^L ≥ T. If the horizon is unknown, trees for 16, 32, 64, … rounds follow one another.
 
     Raises:
         TypeError: if `copies` is not an agent or `depth` not an integer.
         ValueError: if `depth` is below 1.
 
     Guarantee: L · SR_T ≤ ρ T + Σ_{l=1}^{L−1} (the regrets of the nodes of level l), since the policies of
-    level l + 1 are compared with what swaps make of those of level l and the sum telescopes; with Hedge
+    level l + 1 are compared with swaps of those of level l and the sum telescopes; with Hedge
     about ρ T (1 / L + sqrt(ln d / (2 M))).
     """
 
@@ -87,7 +88,7 @@ class TreeSwap(Agent):
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
-        """Start a tree for the horizon, or one for 16 rounds."""
+        """Start a tree for the horizon, or for 16 rounds if it is unknown."""
         self._shape = (num_actions, num_runs)
         self._rng = rng
         self._begin(_FIRST if horizon is None else horizon)
@@ -96,7 +97,7 @@ class TreeSwap(Agent):
         self._t, self._horizon = 0, horizon
         depth = self._depth(self._shape[0], horizon)
         self._breadth = _breadth(horizon, depth)
-        # From the leaves up: a node at each level of the way, what it plays, and the losses it will be shown.
+        # From the leaves up, per level of the path: the node, what it plays, and the losses it will be shown.
         self._nodes = [self.copies.as_copy(1) for _ in range(depth)]
         self._losses = np.zeros((depth, *self._shape))
         self._plays = np.empty((depth, *self._shape))
@@ -109,11 +110,11 @@ class TreeSwap(Agent):
         self._plays[level] = self._nodes[level].act().T
 
     def act(self) -> FloatArray:
-        """The mean of what the nodes on the way to the round's leaf play."""
+        """The mean policy of the nodes on the path to the round's leaf."""
         return self._plays.mean(0).T
 
     def observe(self, losses: FloatArray) -> None:
-        """Show the nodes whose child has ended its average loss, and go on to the next leaf."""
+        """Show the average loss to the nodes whose child has ended, and move to the next leaf."""
         self._t += 1
         self._losses += losses.T
         if self._t == self._horizon:

@@ -11,7 +11,7 @@ from regret_envs import streams
 from regret_envs.agents.attention import training
 from regret_envs.agents.attention.checkpoint import STATE_FILE, CheckpointError, load, read_config
 from regret_envs.agents.attention.k_star import k_star
-from regret_envs.agents.attention.recipe import Recipe, default_recipe, make_model, make_world
+from regret_envs.agents.attention.recipe import Recipe, default_recipe, make_model, training_world
 from regret_envs.agents.attention.rollout import play_batch
 from regret_envs.agents.attention.training import DivergedError, Trainer, train
 
@@ -161,9 +161,9 @@ def test_progress_is_told_and_ends_at_the_last_step(tmp_path):
 @pytest.mark.parametrize("stream", ["gaussian", "biased-gaussian", "switching"])
 def test_training_sequences_are_the_streams(stream):
     recipe = tiny(stream=stream, horizon=40)
-    _, losses = play_batch(make_model(recipe), recipe, make_world(recipe), 0, 400)
+    _, losses = play_batch(make_model(recipe), recipe, training_world(recipe), 0, 400)
     losses = losses.double().numpy()
-    world = make_world(recipe)
+    world = training_world(recipe)
     from regret_envs.seeding import RunSeeds
 
     episode = world.start(num_agents=1, horizon=40, seeds=RunSeeds(1, 400))
@@ -179,7 +179,7 @@ def test_what_is_shown_under_bandit_feedback_is_an_estimate_of_the_losses():
     shown = []
     step = model.step
     model.step = lambda state, losses: shown.append(losses) or step(state, losses)
-    _, losses = play_batch(model, recipe, make_world(recipe), 0, 4000)
+    _, losses = play_batch(model, recipe, training_world(recipe), 0, 4000)
     (estimate,) = shown
     assert ((estimate != 0).sum(1) == 1).all()
     error = (estimate - losses[:, 0]).double()
@@ -188,7 +188,7 @@ def test_what_is_shown_under_bandit_feedback_is_an_estimate_of_the_losses():
 
 def test_self_play_meets_expected_losses_of_the_games():
     recipe = tiny(stream="self-play")
-    policies, losses = play_batch(make_model(recipe), recipe, make_world(recipe), 0, 8)
+    policies, losses = play_batch(make_model(recipe), recipe, training_world(recipe), 0, 8)
     assert policies.shape == losses.shape == (16, 5, 3)
     # Uniform payoffs on [−1, 1] in every game, so expected losses lie within.
     assert float(losses.abs().max()) <= 1
