@@ -1,6 +1,7 @@
 """Benchmarks: tasks as data, measuring them, and what the results say.
 
-    from regret_envs.benchmarks import Suite, Task, compare, evaluate, leaderboard, plotting, tournament
+    from regret_envs.benchmarks import Suite, Task, compare, evaluate, leaderboard
+    from regret_envs.benchmarks import plotting, tournament, validate
 
 What these names stand for is imported when it is first used.
 """
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
     from regret_envs.benchmarks.analysis.comparison import compare
     from regret_envs.benchmarks.analysis.leaderboard import leaderboard
     from regret_envs.benchmarks.analysis.standings import tournament
+    from regret_envs.benchmarks.analysis.validation import validate
     from regret_envs.benchmarks.running.evaluation import evaluate
     from regret_envs.benchmarks.tasks.core import Suite
     from regret_envs.benchmarks.tasks.task import Task
 
-__all__ = ["Suite", "Task", "compare", "evaluate", "leaderboard", "plotting", "tournament"]
+__all__ = ["Suite", "Task", "compare", "evaluate", "leaderboard", "plotting", "tournament", "validate"]
 
 _WHERE = {
     "Suite": "tasks.core",
@@ -35,6 +37,7 @@ _WHERE = {
     "leaderboard": "analysis.leaderboard",
     "plotting": "analysis.figures",
     "tournament": "analysis.standings",
+    "validate": "analysis.validation",
 }
 
 

@@ -33,7 +33,7 @@ from regret_envs.benchmarks.cli.results import (
     status_command,
 )
 from regret_envs.benchmarks.cli.train import train
-from regret_envs.benchmarks.cli.validate import validate
+from regret_envs.benchmarks.cli.validate import validate_command
 from regret_envs.benchmarks.reproduce.command import reproduce
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ for _command in (
     compare_command,
     export_command,
     tournament_command,
-    validate,
+    validate_command,
     plot_command,
     report_command,
     check_command,

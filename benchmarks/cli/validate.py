@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from regret_envs.benchmarks.analysis.vanishing import Verdict
 
 
-@click.command(short_help="Test whether the regret vanishes.")
+@click.command("validate", short_help="Test whether the regret vanishes.")
 @click.option("--suite", default="language", show_default=True, help="Suites or tasks, comma-separated.")
 @click.option("--agents", required=True, help="Agent specs, comma-separated.")
 @click.option("--runs", type=click.IntRange(min=1), help="Runs a task.  [default: the suite's]")
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @yes_option
 @allow_llm_option
 @click.pass_context
-def validate(
+def validate_command(
     context: click.Context,
     suite: str,
     agents: str,

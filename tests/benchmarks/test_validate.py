@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from regret_envs import simulate
 from regret_envs.agents import Hedge
+from regret_envs.benchmarks import validate
 from regret_envs.benchmarks.analysis.calibration import regret_curves
-from regret_envs.benchmarks.analysis.validation import validate
 from regret_envs.benchmarks.analysis.vanishing import growth, trend_check
 from regret_envs.benchmarks.cli.main import main
 from regret_envs.benchmarks.tasks.core import SUITES, TASKS
