@@ -141,6 +141,8 @@ def test_bad_settings_say_what_to_do(settings, why):
 
 
 def test_the_report_shows_what_was_said_escaped_and_asks_nothing(folder):
+    pytest.importorskip("matplotlib")
+
     def script(request, number):
         first = "It is round 1." in request["messages"][1]["content"]
         return says("<script>alert(1)</script>") if first else uniform(request)

@@ -40,6 +40,7 @@ def test_the_suite_is_what_language_models_can_play():
 
 
 def test_the_command_prints_a_table_json_and_plots(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     args = ["validate", "--suite", "language_alternating_d2_t20,language_misleading_d3_t25"]
     args += ["--agents", "hedge,ftl", "--executor", "local:1"]
