@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from regret_envs.benchmarks.tasks.changing import BANDIT, NONSTATIONARY, STRATEGIC
+from regret_envs.benchmarks.tasks.held_out import HELD_OUT
 from regret_envs.benchmarks.tasks.language import LANGUAGE
 from regret_envs.benchmarks.tasks.large import MANY_ACTIONS, MANY_PLAYERS
 from regret_envs.benchmarks.tasks.task import GAME_METRICS, STREAM_METRICS, Task
@@ -173,6 +174,7 @@ TASKS: dict[str, Task] = {
         *_CORE,
         *BANDIT,
         *NONSTATIONARY,
+        *HELD_OUT,
         *STRATEGIC,
         *MANY_PLAYERS,
         *MANY_ACTIONS,
@@ -198,6 +200,7 @@ SUITES: dict[str, Suite] = {
     "nonstationary": Suite(
         "losses whose distribution changes, and one control", tuple(t.id for t in NONSTATIONARY)
     ),
+    "held-out": Suite("kinds of worlds that no policy was trained on", tuple(t.id for t in HELD_OUT)),
     "strategic": Suite(
         "a leader that knows the agent, and Shapley's game",
         (*(task.id for task in STRATEGIC), "shapley_t5000"),

@@ -15,6 +15,7 @@ from regret_envs.games.polymatrix import random_polymatrix
 from regret_envs.games.random_games import RandomGames, random_game
 from regret_envs.games.tensor import NormalFormGame
 from regret_envs.names import lookup
+from regret_envs.validation import at_least
 from regret_envs.worlds import Game as Game
 from regret_envs.worlds import GameEpisode as GameEpisode
 
@@ -95,10 +96,18 @@ def deng_schneider_sivan(margin: float = 0.04) -> NormalFormGame:
     return NormalFormGame(payoffs, name=f"Deng, Schneider and Sivan's game, margin {margin:g}")
 
 
-def shapley() -> NormalFormGame:
-    """Shapley's game (1964), in which fictitious play cycles for ever; the equilibrium is uniform."""
-    row = np.eye(3)
-    return NormalFormGame([row, np.roll(row, 1, axis=1)], name="Shapley's game")
+def shapley(num_actions: int = 3) -> NormalFormGame:
+    """Shapley's game (1964), in which fictitious play cycles for ever; the equilibrium is uniform.
+
+    Args:
+        num_actions: of both players; Shapley's own has 3. Player 0 wants to match, player 1 to be one ahead.
+
+    Raises:
+        ValueError: if there are fewer than 2.
+    """
+    row = np.eye(at_least("num_actions", num_actions, 2))
+    name = "Shapley's game" if num_actions == 3 else f"Shapley's game of {num_actions} actions"
+    return NormalFormGame([row, np.roll(row, 1, axis=1)], name=name)
 
 
 def jordan() -> NormalFormGame:

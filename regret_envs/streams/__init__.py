@@ -1,6 +1,14 @@
 """Losses that do not come from a game: stochastic, changing, recorded and adversarial."""
 
 from regret_envs.streams.adversaries import AdaptiveAdversary, BestResponse
+from regret_envs.streams.irregular import (
+    Chirps,
+    Duplicated,
+    Garch,
+    LateNeedle,
+    MarkovModulated,
+    OneTerrible,
+)
 from regret_envs.streams.named import STREAMS, make
 from regret_envs.streams.recorded import Recorded, prices
 from regret_envs.streams.shifting import (
@@ -29,9 +37,15 @@ __all__ = [
     "Bernoulli",
     "BestResponse",
     "BiasedGaussian",
+    "Chirps",
     "DriftingMean",
+    "Duplicated",
+    "Garch",
     "Gaussian",
+    "LateNeedle",
+    "MarkovModulated",
     "MisleadingLeader",
+    "OneTerrible",
     "PiecewiseStationary",
     "Rademacher",
     "Recorded",

@@ -7,6 +7,14 @@ from typing import Any
 
 from regret_envs.names import lookup
 from regret_envs.streams.adversaries import AdaptiveAdversary, BestResponse
+from regret_envs.streams.irregular import (
+    Chirps,
+    Duplicated,
+    Garch,
+    LateNeedle,
+    MarkovModulated,
+    OneTerrible,
+)
 from regret_envs.streams.recorded import Recorded, prices
 from regret_envs.streams.shifting import (
     MisleadingLeader,
@@ -41,6 +49,12 @@ STREAMS: dict[str, Callable[..., World]] = {
     "reversal": Reversal,
     "swap_lower_bound": SwapLowerBound,
     "misleading": MisleadingLeader,
+    "markov_modulated": MarkovModulated,
+    "garch": Garch,
+    "chirps": Chirps,
+    "late_needle": LateNeedle,
+    "duplicated": Duplicated,
+    "one_terrible": OneTerrible,
     "adaptive": AdaptiveAdversary,
     "best_response": BestResponse,
     "recorded": Recorded,

@@ -186,6 +186,8 @@ class Recorded(Stream):
 MARKETS: dict[str, str] = {
     "nyse_o": "36 stocks of the New York Stock Exchange, 5,651 days of 1962–1984",
     "djia": "30 stocks of the Dow Jones Industrial Average, 507 days of 2001–2003",
+    "msci": "24 country indices of MSCI World, 1,043 days of 2006–2010",
+    "sp500": "the 25 largest stocks of the S&P 500, 1,276 days of 1998–2003",
 }
 
 
@@ -199,7 +201,7 @@ def prices(
     `loss_scale` to bring it to the size that default step sizes are made for.
 
     Args:
-        market: "nyse_o" or "djia", see `MARKETS`.
+        market: "nyse_o", "djia", "msci" or "sp500", see `MARKETS`.
         loss_scale: divides the losses.
         window: as in `Recorded`; NYSE(O) has 22 full windows of 250 rounds.
         block_length: as in `Recorded`.

@@ -286,7 +286,12 @@ class TestPlaying:
 class TestPrices:
     @pytest.mark.parametrize(
         ("market", "shape", "best", "held", "rebalanced"),
-        [("nyse_o", (5651, 36), 54.140, 14.497, 27.075), ("djia", (507, 30), 1.1884, 0.764, 0.813)],
+        [
+            ("nyse_o", (5651, 36), 54.140, 14.497, 27.075),
+            ("djia", (507, 30), 1.1884, 0.764, 0.813),
+            ("msci", (1043, 24), 1.5040, 0.906, 0.927),
+            ("sp500", (1276, 25), 3.7792, 1.342, 1.649),
+        ],
     )
     def test_wealth(self, market, shape, best, held, rebalanced):
         losses = prices(market).losses

@@ -25,12 +25,25 @@ EXAMPLES: list[Stream] = [
     streams.StochasticallyConstrained(4),
     streams.SwapLowerBound(6, group_size=3),
     streams.Reversal(0.4),
+    streams.MarkovModulated(4),
+    streams.Garch(3),
+    streams.Chirps(3),
+    streams.LateNeedle(4),
+    streams.Duplicated(5),
+    streams.OneTerrible(4),
     streams.MisleadingLeader(4, noise=0.3),
 ]
 # Their law is one over the whole horizon.
-OF_THE_HORIZON = (streams.PiecewiseStationary, streams.SwapLowerBound, streams.Reversal)
-# Noisy losses come near the ends of their range alone.
-BOUNDED = [s for s in EXAMPLES[4:-1] if s.num_actions > 1]
+OF_THE_HORIZON = (
+    streams.PiecewiseStationary,
+    streams.SwapLowerBound,
+    streams.Reversal,
+    streams.Chirps,
+    streams.LateNeedle,
+)
+# Noisy losses come near the ends of their range alone, or have none.
+UNBOUNDED = (streams.MisleadingLeader, streams.Garch, streams.Chirps, streams.Duplicated)
+BOUNDED = [s for s in EXAMPLES[4:] if s.num_actions > 1 and not isinstance(s, UNBOUNDED)]
 
 
 def losses_of(stream, *, horizon, num_runs=1, first_run=0, seed=0, rounds=None):
@@ -198,3 +211,69 @@ def test_make_knows_names_and_settings():
         streams.make("gaussian", scalee=1.0)
     with pytest.raises(TypeError, match="must be an integer"):
         streams.make("gaussian", num_actions=2.5)
+
+
+class TestIrregular:
+    def test_a_hidden_state_lasts_as_long_as_it_should(self):
+        # The covariance of errors k rounds apart is that of the states' means, (2 stay − 1)^k.
+        losses = losses_of(streams.MarkovModulated(40, num_states=2, stay=0.9), horizon=3000, num_runs=20)
+        centered = losses - losses.mean(0)
+        near, far = ((centered[k:] * centered[:-k]).mean() for k in (1, 5))
+        assert far / near == pytest.approx(0.8**4, abs=0.05)
+        one_state = losses_of(streams.MarkovModulated(3, stay=1.0), horizon=4000, num_runs=30)
+        halves = one_state[:2000].mean(0) - one_state[2000:].mean(0)
+        assert np.abs(halves).max() < 5 * np.sqrt(0.5 / 2000)
+
+    def test_volatility_clusters_around_one(self):
+        losses = losses_of(
+            streams.Garch(4, reaction=0.1, persistence=0.8, mean_scale=0.0), horizon=3000, num_runs=20
+        )
+        squares = losses**2
+        assert squares.mean() == pytest.approx(1.0, abs=0.05)
+        deviations = squares - squares.mean(0)
+        # The lag-1 autocorrelation of the squares of a GARCH(1, 1): α (1 − β (α + β)) / (1 − β (2 α + β)).
+        expected = 0.1 * (1 - 0.8 * 0.9) / (1 - 0.8 * 1.0)
+        found = (deviations[1:] * deviations[:-1]).mean() / (deviations**2).mean()
+        assert found == pytest.approx(expected, abs=0.04)
+        assert np.abs((losses[1:] * losses[:-1]).mean()) < 5 / np.sqrt(losses.size)
+
+    def test_chirps_swing_as_often_as_they_should(self):
+        stream = streams.Chirps(2, swings=8, amplitude=1.0)
+        means = losses_of(stream, horizon=4000, num_runs=200).mean(1)
+        assert (np.diff(np.sign(means[:, 0][np.abs(means[:, 0]) > 0.3])) != 0).sum() == 15
+        np.testing.assert_allclose(means[:, 0], -means[:, 1], atol=0.6)
+
+    def test_the_needle_comes_late(self):
+        losses = losses_of(streams.LateNeedle(5, arrival=0.5, gap=0.4), horizon=400, num_runs=50)
+        before, after = losses[:200].mean(0), losses[200:].mean(0)
+        assert np.abs(before - 0.5).max() < 5 * np.sqrt(0.25 / 200)
+        assert np.abs(np.sort(after, axis=1)[:, 0] - 0.1).max() < 0.15
+        assert (after < 0.3).sum() == 50
+
+    def test_copies_are_exact(self):
+        losses = losses_of(streams.Duplicated(7), horizon=50, num_runs=3)
+        assert all(np.array_equal(losses[..., a], losses[..., 0]) for a in range(4))
+        assert len(np.unique(losses[0, 0])) == 4
+
+    def test_the_terrible_action_always_loses(self):
+        losses = losses_of(streams.OneTerrible(5, terrible=9.0, gap=0.3), horizon=500, num_runs=4)
+        assert ((losses == 9.0).all(0).sum(-1) == 1).all()
+        assert set(np.unique(losses)) == {0.0, 1.0, 9.0}
+        assert np.abs(np.sort(losses.mean(0), axis=1)[:, 0] - 0.2).max() < 5 * np.sqrt(0.16 / 500)
+
+    @pytest.mark.parametrize(
+        ("name", "settings"),
+        [
+            ("markov_modulated", {"stay": 1.5}),
+            ("markov_modulated", {"num_states": 1}),
+            ("garch", {"reaction": 0.5, "persistence": 0.5}),
+            ("chirps", {"amplitude": -1.0}),
+            ("late_needle", {"arrival": 2.0}),
+            ("late_needle", {"gap": 0.7}),
+            ("duplicated", {"mean_scale": float("nan")}),
+            ("one_terrible", {"num_actions": 2}),
+        ],
+    )
+    def test_settings_out_of_range(self, name, settings):
+        with pytest.raises(ValueError, match=next(iter(settings)).split("_")[-1]):
+            streams.make(name, **settings)

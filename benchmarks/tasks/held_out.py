@@ -1,0 +1,128 @@
+"""Worlds of kinds that no trained policy was trained on; nobody tunes on them.
+
+`agents/universal/families.toml` says what the universal policies are trained on; a test holds that no family
+shares a law with a task here.
+"""
+
+from __future__ import annotations
+
+from regret_envs.benchmarks.tasks.task import GAME_METRICS, STREAM_METRICS, Task
+
+HELD_OUT = (
+    Task(
+        id="msci_windows",
+        world="streams.prices",
+        settings={"market": "msci", "loss_scale": 0.05, "window": 200},
+        horizon=200,
+        metrics=STREAM_METRICS,
+        loss_scale=1.0,
+        num_runs=5,
+        summary="MSCI World 2006–2010 in 5 windows, 24 countries",
+    ),
+    Task(
+        id="sp500_windows",
+        world="streams.prices",
+        settings={"market": "sp500", "loss_scale": 0.05, "window": 250},
+        horizon=250,
+        metrics=STREAM_METRICS,
+        loss_scale=1.0,
+        num_runs=5,
+        summary="S&P 500 1998–2003 in 5 windows, 25 stocks",
+    ),
+    Task(
+        id="markov_modulated_d6_t1500",
+        world="streams.markov_modulated",
+        settings={"num_actions": 6, "num_states": 3, "stay": 0.97},
+        horizon=1500,
+        metrics=STREAM_METRICS,
+        loss_scale=1.0,
+        summary="a hidden state decides how likely each of 6 actions errs",
+    ),
+    Task(
+        id="garch_d8_t1000",
+        world="streams.garch",
+        settings={"num_actions": 8},
+        horizon=1000,
+        metrics=STREAM_METRICS,
+        loss_scale=1.0,
+        summary="clustered volatility, 8 actions",
+    ),
+    Task(
+        id="chirps_d5_t2000",
+        world="streams.chirps",
+        settings={"num_actions": 5},
+        horizon=2000,
+        metrics=STREAM_METRICS,
+        loss_scale=1.0,
+        summary="means that swing faster and faster, 5 actions",
+    ),
+    Task(
+        id="late_needle_d20_t1000",
+        world="streams.late_needle",
+        settings={"num_actions": 20},
+        horizon=1000,
+        metrics=STREAM_METRICS,
+        loss_scale=1.0,
+        summary="one of 20 actions becomes better late",
+    ),
+    Task(
+        id="duplicated_d12_t1000",
+        world="streams.duplicated",
+        settings={"num_actions": 12},
+        horizon=1000,
+        metrics=STREAM_METRICS,
+        loss_scale=1.0,
+        summary="6 of 12 actions are the same",
+    ),
+    Task(
+        id="one_terrible_d8_t500",
+        world="streams.one_terrible",
+        settings={"num_actions": 8},
+        horizon=500,
+        metrics=STREAM_METRICS,
+        loss_scale=20.0,
+        summary="one of 8 actions loses 20 in every round",
+    ),
+    Task(
+        id="random_games_6x4_t1000",
+        world="games.random_games",
+        settings={"num_actions": [6, 4]},
+        horizon=1000,
+        metrics=GAME_METRICS,
+        loss_scale=2.0,
+        starting_loss_scale=1.0,
+        summary="a uniform random game a run, 6 × 4",
+    ),
+    Task(
+        id="shapley_4x4_t2000",
+        world="games.shapley",
+        settings={"num_actions": 4},
+        horizon=2000,
+        metrics=GAME_METRICS,
+        loss_scale=1.0,
+        starting_loss_scale=1.0,
+        summary="Shapley's game of 4 actions: longer cycles",
+    ),
+    Task(
+        id="game_vs_hedge_3x6_t1000",
+        world="games.random_games",
+        settings={"num_actions": [3, 6], "law": "gaussian", "correlation": -0.5},
+        horizon=1000,
+        metrics=STREAM_METRICS,
+        loss_scale=1.0,
+        opponents=("hedge",),
+        starting_loss_scale=1.0,
+        summary="a random game a run against Hedge, 3 × 6",
+    ),
+    Task(
+        id="game_vs_internal_rm_5x3_t1000",
+        world="games.random_games",
+        settings={"num_actions": [5, 3]},
+        horizon=1000,
+        metrics=STREAM_METRICS,
+        loss_scale=2.0,
+        opponents=("internal-rm",),
+        starting_loss_scale=1.0,
+        summary="a random game a run against internal-rm, 5 × 3",
+    ),
+)
