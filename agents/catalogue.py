@@ -21,6 +21,7 @@ class AgentEntry:
         settings: what sets the entry apart from the class's defaults; an agent is given as a spec.
         requires: the extra that it needs, or None.
         checkpoint: the shipped checkpoint that it plays (a folder of `attention/checkpoints`), or None.
+        weights: the shipped weights that it plays (a file of `universal/weights`, without suffix), or None.
         version: raised when the agent's play changes; part of the identity of its results, so that it is
             run again. `tests/agents/test_versions.py` says how.
     """
@@ -30,6 +31,7 @@ class AgentEntry:
     settings: Mapping[str, Any] = field(default_factory=dict)
     requires: str | None = None
     checkpoint: str | None = None
+    weights: str | None = None
     version: int = 1
 
     @property
@@ -65,6 +67,10 @@ def _trained(checkpoint: str, summary: str) -> AgentEntry:
         requires="torch",
         checkpoint=checkpoint,
     )
+
+
+def _universal(weights: str, summary: str) -> AgentEntry:
+    return AgentEntry(f"{_HERE}.universal.agent:Universal", summary, {"weights": weights}, weights=weights)
 
 
 AGENTS: dict[str, AgentEntry] = {
@@ -136,6 +142,18 @@ AGENTS: dict[str, AgentEntry] = {
     "strongly-adaptive": AgentEntry(
         f"{_HERE}.changing.strongly_adaptive:StronglyAdaptive",
         "Sleeping Hedges, one an interval of rounds",
+    ),
+    "hedged": AgentEntry(
+        f"{_HERE}.external.hedged:Hedged",
+        "AdaHedge over agents, by default two",
+        {"members": "(predictive-rm+,adahedge)"},
+    ),
+    "universal": _universal("universal", "Regret-trained, plays everything"),
+    "universal-swap": _universal("universal-swap", "Swap-regret-trained, plays everything"),
+    "universal-safe": AgentEntry(
+        f"{_HERE}.external.hedged:Hedged",
+        "Regret-trained, hedged: plays everything, guaranteed",
+        {"members": "(universal,predictive-rm+,adahedge,uniform)"},
     ),
     "exp3": AgentEntry(f"{_HERE}.bandits.adversarial:Exp3", "Exp3: Hedge with a bandit's step"),
     "exp3-ix": AgentEntry(f"{_HERE}.bandits.adversarial:Exp3IX", "Exp3 with implicit exploration"),

@@ -7,10 +7,11 @@ A spec is a name, a `"module:Class"` target (or `"module:function"`, where it ma
     hedge[step_size=0.7]
     checkpoint:runs/lsa
     blum-mansour[copies=hedge[step_size=0.9]]
+    hedged[members=(hedge[step_size=0.1],rm+)]
     mypkg.mine:Mine[alpha=2]
 
 A setting's value is a Python literal (`0.7`, `None`, `(0.5, 0.5)`), `true` or `false`, else a word; where
-the class takes an `Agent` it is a spec again.
+the class takes an `Agent` it is a spec again, and where it takes several, specs in parentheses.
 """
 
 from __future__ import annotations
@@ -108,7 +109,9 @@ def make(spec: str, *, objects: Mapping[str, Agent] | None = None) -> Agent:
             near = f"; {near_matches(key, known)}" if known else ""
             raise SpecError(f"unknown setting {key!r} of agent {name!r}{near} ({has})")
     for key in _agent_settings(cls) & settings.keys():
-        if isinstance(settings[key], str):
+        if _is_list(settings[key]):
+            settings[key] = tuple(make(inner, objects=objects) for inner in _specs(settings[key]))
+        elif isinstance(settings[key], str):
             settings[key] = make(settings[key], objects=objects)
     try:
         agent = cls(**settings)
@@ -196,8 +199,7 @@ def source_hash(spec: str) -> str | None:
         PromptError: if there are no such prompts.
     """
     files = [_source_file(m) for m in custom_modules(spec)]
-    for folder in _checkpoints(spec):
-        files += [file for name in _CHECKPOINT_FILES if (file := folder / name).is_file()]
+    files += _checkpoint_files(spec)
     digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
     digests = sorted([*digests, *_prompts(spec)])
     if len(digests) < 2:
@@ -222,6 +224,7 @@ def versions(spec: str) -> dict[str, int]:
 
 
 _CHECKPOINT = "checkpoint:"
+_WEIGHTS = ".npz"
 _CHECKPOINT_FILES = ("config.json", "model.safetensors")
 _TARGET = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
@@ -261,8 +264,23 @@ def _literal(text: str) -> Any:
         return text
 
 
+def _is_list(value: Any) -> bool:
+    """Whether a setting's value is a list of specs: a tuple or, where one is not a literal, text."""
+    return isinstance(value, tuple) or (isinstance(value, str) and value[:1] == "(" and value[-1:] == ")")
+
+
+def _specs(value: Any) -> list[str]:
+    """The specs in a setting's value, or what may be some."""
+    if isinstance(value, str):
+        return [p.strip() for p in _pieces(value[1:-1]) if p.strip()] if _is_list(value) else [value]
+    return [inner for inner in value if isinstance(inner, str)] if isinstance(value, tuple) else []
+
+
 def _text(value: Any) -> str:
     """A setting's value as `parse` reads it back."""
+    if isinstance(value, str) and _is_list(value):
+        inner = _specs(value)
+        return f"({','.join(map(_text, inner))}{',' * (len(inner) == 1)})"
     if isinstance(value, str):
         if _literal(value) != value:
             return repr(value)
@@ -341,18 +359,28 @@ def custom_modules(spec: str) -> set[str]:
     return found.union(*map(custom_modules, _nested(name, settings)))
 
 
-def _checkpoints(spec: str) -> set[Path]:
-    """The folders of the checkpoints in a spec."""
+def _checkpoint_files(spec: str) -> set[Path]:
+    """The files of the checkpoints in a spec and in what it stands for."""
+    if spec.endswith(_WEIGHTS):
+        return {Path(spec)} if Path(spec).is_file() else set()
     try:
         name, settings = parse(spec)
     except SpecError:
         return set()
-    found = set()
+    paths: set[Path] = set()
     if name.startswith(_CHECKPOINT):
-        found.add(Path(name.removeprefix(_CHECKPOINT)))
-    elif name in AGENTS and (shipped := AGENTS[name].checkpoint):
-        found.add(Path(__file__).parent / "attention" / "checkpoints" / shipped)
-    return found.union(*map(_checkpoints, _nested(name, settings)))
+        paths.add(Path(name.removeprefix(_CHECKPOINT)))
+    elif name in AGENTS:
+        # Of the entry's settings only lists are specs for sure; a word may be a checkpoint's name.
+        members = {key: value for key, value in AGENTS[name].settings.items() if _is_list(value)}
+        settings = {**members, **settings}
+        if shipped := AGENTS[name].checkpoint:
+            paths.add(Path(__file__).parent / "attention" / "checkpoints" / shipped)
+        if weights := AGENTS[name].weights:
+            paths.add(Path(__file__).parent / "universal" / "weights" / f"{weights}{_WEIGHTS}")
+    files = {p / name for p in paths for name in _CHECKPOINT_FILES} | paths
+    inner = map(_checkpoint_files, _nested(name, settings))
+    return {file for file in files if file.is_file()}.union(*inner)
 
 
 def _prompts(spec: str) -> list[str]:
@@ -370,7 +398,7 @@ def _prompts(spec: str) -> list[str]:
 
 def _nested(name: str, settings: dict[str, Any]) -> list[str]:
     """The settings that may be specs of agents; those of a language model are names and addresses."""
-    return [] if name == "llm" else [value for value in settings.values() if isinstance(value, str)]
+    return [] if name == "llm" else [spec for value in settings.values() for spec in _specs(value)]
 
 
 def _source_file(module: str) -> Path:

@@ -51,6 +51,9 @@ USED = {
     "squint": 0.2,
     "strongly-adaptive": 0.015,
     "tree-swap": 0.2,
+    # AdaHedge's term over the members is a sum of two worst cases, and in 10 rounds a constant.
+    "hedged": 0.15,
+    "universal-safe": 0.1,
     # A constant step, for self-play.
     "blum-mansour-log-barrier": 0.005,
 }
@@ -68,7 +71,8 @@ def test_swap_regret_over_any_copies_is_within_its_bound(spec):
     assert max(shares) <= 1 + 1e-12
     # Where copies do not share a bound, d whole ones are generous.
     generous = {"adahedge", "oftrl-tsallis", "oftrl-log-barrier", *USED}
-    assert max(shares) >= (0.15 if any(f"={name}]" in spec for name in generous) else 0.3)
+    hedged = any(f"={name}]" in spec for name in ("hedged", "universal-safe"))
+    assert max(shares) >= (0.05 if hedged else 0.15 if any(f"={name}]" in spec for name in generous) else 0.3)
 
 
 @pytest.mark.parametrize("name", BOUNDED)
