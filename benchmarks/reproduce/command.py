@@ -26,6 +26,7 @@ REPRODUCTIONS: dict[str, Reproduction] = {
     "training-options": _attention(
         "training_options", "What other ways to train linear attention come to", in_all=False
     ),
+    "universal": _attention("universal", "The universal policies against every other agent", in_all=False),
     **{name: entry for room in rooms().values() for name, entry in room.reproductions.items()},
 }
 
