@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -77,16 +76,16 @@ class Hedged(Agent):
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
     ) -> None:
         """Begin with all members, each with a generator of its own, and equal weights."""
+        super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
         for member, child in zip(self.members, rng.spawn(len(self.members)), strict=True):
             member.reset(num_actions, horizon=horizon, num_runs=num_runs, rng=child)
         self._weights = AdaHedge()
         self._weights.reset(len(self.members), horizon=horizon, num_runs=num_runs, rng=rng)
-        self._played: deque[list[FloatArray]] = deque()
 
     def act(self) -> FloatArray:
         """Σ_k w_k p_k."""
         played = [np.asarray(member.act()).T for member in self.members]
-        self._played.append(played)
+        self.remember(played)
         mixture = np.zeros_like(played[0])
         for weight, policy in zip(self._weights.act().T, played, strict=True):
             mixture += weight * policy
@@ -96,7 +95,7 @@ class Hedged(Agent):
         """Show the members the losses, and AdaHedge what each of them lost."""
         centered = np.asarray(losses, dtype=np.float64).T
         centered = centered - centered.min(0)  # a common level costs no digits
-        lost = np.array([(policy * centered).sum(0) for policy in self._played.popleft()])
+        lost = np.array([(policy * centered).sum(0) for policy in self.recall()])
         self._weights.observe(_without_last_bits(lost - lost[0], centered.max(0)).T)
         for member in self.members:
             member.observe(losses)
