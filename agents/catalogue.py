@@ -155,6 +155,11 @@ AGENTS: dict[str, AgentEntry] = {
         "Regret-trained, hedged: plays everything, guaranteed",
         {"members": "(universal,predictive-rm+,adahedge,uniform)"},
     ),
+    "universal-swap-safe": AgentEntry(
+        f"{_HERE}.external.hedged:Hedged",
+        "Swap-regret-trained, hedged with swap-regret agents",
+        {"members": "(universal-swap,internal-rm,blum-mansour-log-barrier)"},
+    ),
     "exp3": AgentEntry(f"{_HERE}.bandits.adversarial:Exp3", "Exp3: Hedge with a bandit's step"),
     "exp3-ix": AgentEntry(f"{_HERE}.bandits.adversarial:Exp3IX", "Exp3 with implicit exploration"),
     "tsallis-inf": AgentEntry(

@@ -59,13 +59,13 @@ class Hedged(Agent):
         return Hedged([member.as_copy(num_copies) for member in self.members])
 
     def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float | None:
-        """The least bound of a member on external regret, and what AdaHedge adds; None without one."""
+        """The least bound of a member on external or swap regret, and what AdaHedge adds; None without one."""
         if num_actions == 1:
             return 0.0
         bounds = [
             bound
             for member in self.members
-            if member.bounds == "external"
+            if member.bounds in ("external", "swap")  # swap regret is never below external regret
             and (bound := member.regret_bound(num_actions, horizon, loss_range)) is not None
         ]
         if not bounds:

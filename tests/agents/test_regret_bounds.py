@@ -12,7 +12,9 @@ from regret_envs.streams import AdaptiveAdversary
 
 # Bandits' bounds are in expectation: see test_bandits.
 BOUNDED = [n for n, entry in AGENTS.items() if entry.bounds and not entry.requires and entry.takes == "any"]
-REDUCTIONS = [f"blum-mansour[copies={name}]" for name in BOUNDED if AGENTS[name].bounds == "external"]
+# universal-swap-safe holds a reduction already.
+_COPIES = [n for n in BOUNDED if AGENTS[n].bounds == "external" and n != "universal-swap-safe"]
+REDUCTIONS = [f"blum-mansour[copies={name}]" for name in _COPIES]
 
 
 def worst_share(spec, num_actions, horizon):
@@ -54,6 +56,8 @@ USED = {
     # AdaHedge's term over the members is a sum of two worst cases, and in 10 rounds a constant.
     "hedged": 0.15,
     "universal-safe": 0.1,
+    # The bound of a constant step, for self-play.
+    "universal-swap-safe": 0.005,
     # A constant step, for self-play.
     "blum-mansour-log-barrier": 0.005,
 }

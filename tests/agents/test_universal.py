@@ -16,7 +16,7 @@ from regret_envs.agents.universal.features import CONTEXT_FEATURES, EXPERTS, TOK
 from regret_envs.agents.universal.network import SHAPES
 from regret_envs.metrics import off_simplex
 
-NAMES = ["universal", "universal-swap", "universal-safe"]
+NAMES = ["universal", "universal-swap", "universal-safe", "universal-swap-safe"]
 
 
 def play(agent, losses, horizon=None):
