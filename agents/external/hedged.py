@@ -59,7 +59,7 @@ class Hedged(Agent):
         return Hedged([member.as_copy(num_copies) for member in self.members])
 
     def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float | None:
-        """The least bound of a member on external or swap regret, and what AdaHedge adds; None without one."""
+        """The least of the members' bounds on external or swap regret, and AdaHedge's; None without one."""
         if num_actions == 1:
             return 0.0
         bounds = [
