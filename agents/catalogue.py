@@ -158,7 +158,7 @@ AGENTS: dict[str, AgentEntry] = {
     "universal-swap-safe": AgentEntry(
         f"{_HERE}.external.hedged:Hedged",
         "Swap-regret-trained, hedged with swap-regret agents",
-        {"members": "(universal-swap,internal-rm,blum-mansour-log-barrier)"},
+        {"members": "(universal-swap,internal-rm,blum-mansour-rm+)"},
     ),
     "exp3": AgentEntry(f"{_HERE}.bandits.adversarial:Exp3", "Exp3: Hedge with a bandit's step"),
     "exp3-ix": AgentEntry(f"{_HERE}.bandits.adversarial:Exp3IX", "Exp3 with implicit exploration"),

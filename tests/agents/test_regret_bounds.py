@@ -56,8 +56,7 @@ USED = {
     # AdaHedge's term over the members is a sum of two worst cases, and in 10 rounds a constant.
     "hedged": 0.15,
     "universal-safe": 0.1,
-    # The bound of a constant step, for self-play.
-    "universal-swap-safe": 0.005,
+    "universal-swap-safe": 0.05,
     # A constant step, for self-play.
     "blum-mansour-log-barrier": 0.005,
 }
