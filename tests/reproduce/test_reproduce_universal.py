@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import cell, regrets
 
 pytest.importorskip("matplotlib")
 
-from result_rows import cell, regrets
 
 from regret_envs.benchmarks.reproduce import universal
 from regret_envs.benchmarks.tasks.core import Suite
