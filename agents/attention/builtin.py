@@ -66,6 +66,12 @@ class TheoreticalAgent(Agent):
     def _at(self, num_actions: int, horizon: int | None) -> AttentionModel:
         """The model for a problem."""
 
+    def playing(self, num_actions: int, horizon: int | None) -> AttentionModel:
+        """The model that plays a problem: the shipped checkpoint, or the theoretical point."""
+        trained = TrainedAgent(self.checkpoint)
+        fits = self.step_size is None and trained.unsupported(num_actions, horizon=horizon) is None
+        return trained.model if fits else self._at(num_actions, horizon)
+
     def _k(self, num_actions: int, horizon: int | None, scale: int = 1) -> float:
         if isinstance(self.step_size, (int, float)):
             return self.step_size
@@ -91,9 +97,7 @@ class TheoreticalAgent(Agent):
         reason = self.unsupported(num_actions, horizon=horizon)
         if reason is not None:
             raise ValueError(reason)
-        trained = TrainedAgent(self.checkpoint)
-        fits = self.step_size is None and trained.unsupported(num_actions, horizon=horizon) is None
-        self._playing: Agent = trained if fits else self._at(num_actions, horizon)
+        self._playing = self.playing(num_actions, horizon)
         self._playing.reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
 
     def act(self) -> FloatArray:

@@ -229,6 +229,11 @@ class Checkpoint(Agent):
     def __post_init__(self) -> None:
         self._model, self._config = load(self._folder(), device=self.device)
 
+    @property
+    def model(self) -> AttentionModel:
+        """The trained model."""
+        return self._model
+
     def _folder(self) -> Path:
         return Path(self.path)
 

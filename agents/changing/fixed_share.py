@@ -51,7 +51,7 @@ class FixedShare(Agent):
         if self.share is not None and not 0 <= self.share <= 1:
             raise ValueError(f"share must lie in [0, 1], got {self.share!r}")
 
-    def _settings(self, num_actions: int, horizon: int) -> tuple[float, float, float]:
+    def settings(self, num_actions: int, horizon: int) -> tuple[float, float, float]:
         """α, η and K, T being known."""
         switches = min(self.num_switches, horizon - 1)
         share = switches / max(horizon - 1, 1) if self.share is None else self.share
@@ -66,7 +66,7 @@ class FixedShare(Agent):
         """K / η + η ρ² T / 8, for the tracking regret with `num_switches`."""
         if num_actions == 1:
             return 0.0
-        _, step, penalty = self._settings(num_actions, horizon)
+        _, step, penalty = self.settings(num_actions, horizon)
         return penalty / step + step * loss_range**2 * horizon / 8 if 0 < step < math.inf else math.inf
 
     def reset(
@@ -75,7 +75,7 @@ class FixedShare(Agent):
         """Start from the uniform policy."""
         self._t = 0
         self._logits = np.zeros((num_actions, num_runs))
-        self._settled = None if horizon is None else self._settings(num_actions, horizon)[:2]
+        self._settled = None if horizon is None else self.settings(num_actions, horizon)[:2]
 
     def act(self) -> FloatArray:
         """The weights, normalized."""

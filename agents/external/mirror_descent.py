@@ -51,7 +51,7 @@ class MagneticMirrorDescent(SteppedAgent):
 
     def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float:
         """ln d / η + η ρ² T / 8 + τ T ln d; infinite where the step shrinks."""
-        if self._schedule(num_actions, horizon)[1]:
+        if self.schedule(num_actions, horizon)[1]:
             return math.inf
         pull = self.temperature * horizon * math.log(num_actions)
         return super().regret_bound(num_actions, horizon, loss_range) + pull

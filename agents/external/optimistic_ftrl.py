@@ -122,7 +122,7 @@ class OptimisticFTRL(SteppedAgent):
         bound = super().regret_bound(num_actions, horizon, loss_range)
         if self.regularizer != "log_barrier" or num_actions == 1:
             return bound
-        scale, shrinks = self._schedule(num_actions, horizon)
+        scale, shrinks = self.schedule(num_actions, horizon)
         last = scale / math.sqrt(max(horizon - 1, 1)) if shrinks else scale
         return bound + ((num_actions - 1) * (math.log(horizon) - 1) / last if last else 0.0) + loss_range
 

@@ -49,7 +49,7 @@ class SteppedAgent(Agent):
         penalty, curvature = self._bound_terms(num_actions, 2.0, shrinks)
         return math.sqrt(penalty / curvature)
 
-    def _schedule(self, num_actions: int, horizon: int | None) -> tuple[float, bool]:
+    def schedule(self, num_actions: int, horizon: int | None) -> tuple[float, bool]:
         """The step and False, or c and True where the step is c / √t."""
         if self.step_size is not None and self.step_size != "anytime":
             return self.step_size, False
@@ -59,7 +59,7 @@ class SteppedAgent(Agent):
 
     def _begin(self, num_actions: int, horizon: int | None) -> None:
         self._t = 0
-        self._scale, self._shrinks = self._schedule(num_actions, horizon)
+        self._scale, self._shrinks = self.schedule(num_actions, horizon)
 
     def _step(self) -> float:
         """η in the round after the `_t` rounds seen."""
@@ -69,7 +69,7 @@ class SteppedAgent(Agent):
         """A / η_T + B Σ_t η_t; infinite at step 0."""
         if num_actions == 1:
             return 0.0
-        scale, shrinks = self._schedule(num_actions, horizon)
+        scale, shrinks = self.schedule(num_actions, horizon)
         penalty, curvature = self._bound_terms(num_actions, loss_range, shrinks)
         if scale == 0:
             return math.inf

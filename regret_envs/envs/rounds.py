@@ -128,7 +128,7 @@ class Rounds:
             for player in self.players
         }
         self.observation_spaces = {
-            player: observation_space(self.num_actions[player], _loss_bound(world)) for player in self.players
+            player: observation_space(self.num_actions[player], loss_bound(world)) for player in self.players
         }
         self._bandit = feedback == "bandit"
         self._layers: list[Feedback] = [Bandit()] if self._bandit else []
@@ -242,6 +242,6 @@ def _agent(opponent: Opponent) -> AgentLike:
     return copy.deepcopy(opponent)
 
 
-def _loss_bound(world: World) -> float:
+def loss_bound(world: World) -> float:
     """The largest loss in absolute value, one figure for all seats: some libraries want equal spaces."""
     return max(np.abs(a).max() for a in world.losses) if isinstance(world, NormalFormGame) else np.inf

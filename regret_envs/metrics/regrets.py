@@ -48,7 +48,7 @@ def play_loss_matrix(policies: npt.ArrayLike, losses: npt.ArrayLike) -> FloatArr
 
 def external_regret(play_loss: FloatArray) -> FloatArray:
     """tr M − min_j Σ_i M[i, j], the regret against the best fixed action; shape (..., d, d) → (...)."""
-    return np.trace(play_loss, axis1=-2, axis2=-1) - play_loss.sum(-2).min(-1)
+    return play_loss.trace(axis1=-2, axis2=-1) - play_loss.sum(-2).min(-1)
 
 
 def swap_regret(play_loss: FloatArray) -> FloatArray:
@@ -56,7 +56,7 @@ def swap_regret(play_loss: FloatArray) -> FloatArray:
 
     Blum and Mansour, "From External to Internal Regret", JMLR 2007.
     """
-    return np.trace(play_loss, axis1=-2, axis2=-1) - play_loss.min(-1).sum(-1)
+    return play_loss.trace(axis1=-2, axis2=-1) - play_loss.min(-1).sum(-1)
 
 
 def internal_regret(play_loss: FloatArray) -> FloatArray:
@@ -69,7 +69,7 @@ def internal_regret(play_loss: FloatArray) -> FloatArray:
 
 def _savings(play_loss: FloatArray) -> FloatArray:
     """M[i, i] − min_j M[i, j]: what moving i to its best j would have saved; (..., d, d) → (..., d)."""
-    return np.diagonal(play_loss, axis1=-2, axis2=-1) - play_loss.min(-1)
+    return play_loss.diagonal(axis1=-2, axis2=-1) - play_loss.min(-1)
 
 
 REGRETS = {"external": external_regret, "swap": swap_regret, "internal": internal_regret}
