@@ -152,6 +152,11 @@ def main() -> None:
     rows.append(["regret-envs list", f"{seconds:.2f} s", "", "", "0.5 s"])
     note = "Rates are run-rounds a second, metrics included; the ratio is ours over the peer's."
     show([Table("Speed, one core", ["what", "here", "peer", "ratio", "target"], rows, numbers=4, note=note)])
+    if find_spec("jax") is None:
+        sys.exit('the rows of JAX need the extra: pip install "regret-envs[jax]"')
+    from regret_envs.benchmarks.speed.compiled import table
+
+    show([table()])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,9 @@
 """Functional environments: `jit`, `vmap` and `scan` them.
 
+Of many environments XLA makes several times faster code where they are the last axis and not the first.
+States that `jax.vmap(env.reset, out_axes=-1)(keys)` makes can be stepped without `vmap`, with the
+environments last in actions and keys too: `env.step(keys, states, actions)`.
+
 Rewards, observations, action modes, infos and spaces are those of the PettingZoo and Gymnasium environments
 (`regret_envs.envs`); a game is the same to rounding, a stream's losses and drawn actions follow the same
 laws. Names are JaxMARL's where several agents play (`MultiAgentEnv`) and gymnax's where one does
@@ -21,7 +25,7 @@ from regret_envs.envs.actions import ActionError, ActionMode
 from regret_envs.envs.rounds import FeedbackMode
 from regret_envs.games import Game
 from regret_envs.jax.learning import checked_key
-from regret_envs.jax.rounds import Rounds, RoundsState
+from regret_envs.jax.rounds import Rounds, RoundsState, over, split
 from regret_envs.jax.rule import Rule
 from regret_envs.jax.spaces import Box, Discrete
 from regret_envs.jax.worlds import Stream
@@ -120,13 +124,10 @@ class RepeatedGame:
         Raises:
             ActionError: if an action is missing, or cannot be played.
         """
-        key, reset_key = jax.random.split(checked_key(key))
-        observations, after, rewards, dones, infos = self.step_env(key, state, actions)
-        first, fresh = self.reset(reset_key)
-        observations, state = jax.tree.map(
-            lambda new, old: jnp.where(dones["__all__"], new, old), (first, fresh), (observations, after)
-        )
-        return observations, state, rewards, dones, infos
+        step_key, reset_key = split(checked_key(key, several=state.t.ndim > 0), 2)
+        _, state, rewards, dones, infos = self.step_env(step_key, state, actions)
+        state = _begun_again(self._rounds, reset_key, state, dones["__all__"])
+        return self.get_obs(state), state, rewards, dones, infos
 
     def step_env(
         self, key: Array, state: RoundsState, actions: ByAgent
@@ -134,16 +135,22 @@ class RepeatedGame:
         """`step` without a new episode."""
         if missing := [agent for agent in self.agents if agent not in actions]:
             raise ActionError(f"no action for {', '.join(missing)}: every agent acts in every round")
-        state = self._rounds.step(checked_key(key), state, {n: actions[a] for a, n in self._players.items()})
+        key = checked_key(key, several=state.t.ndim > 0)
+        state, outcomes = self._rounds.step(key, state, {n: actions[a] for a, n in self._players.items()})
         over = state.t >= self.horizon
-        rewards = {agent: state.seats[n].reward for agent, n in self._players.items()}
+        rewards = {agent: outcomes[n].reward for agent, n in self._players.items()}
         dones = dict.fromkeys([*self.agents, "__all__"], over)
-        infos = {agent: self._rounds.info(state, n) for agent, n in self._players.items()}
+        infos = {agent: outcomes[n].info() for agent, n in self._players.items()}
         return self.get_obs(state), state, rewards, dones, infos
 
     def get_obs(self, state: RoundsState) -> ByAgent:
         """Observations by agent."""
         return {agent: self._rounds.observation(state, n, self.horizon) for agent, n in self._players.items()}
+
+
+def _begun_again(rounds: Rounds, key: Array, state: RoundsState, done: Array) -> RoundsState:
+    """A new episode where one is done."""
+    return jax.tree.map(lambda new, old: jnp.where(done, new, old), over(rounds.reset, key), state)
 
 
 class EnvParams(NamedTuple):
@@ -236,22 +243,20 @@ class SinglePlay:
         Raises:
             ActionError: if the action cannot be played.
         """
-        key, reset_key = jax.random.split(checked_key(key))
-        observation, after, reward, done, info = self.step_env(key, state, action, params)
-        first, fresh = self.reset(reset_key, params)
-        observation, state = jax.tree.map(
-            lambda new, old: jnp.where(done, new, old), (first, fresh), (observation, after)
-        )
-        return observation, state, reward, done, info
+        step_key, reset_key = split(checked_key(key, several=state.t.ndim > 0), 2)
+        _, state, reward, done, info = self.step_env(step_key, state, action, params)
+        state = _begun_again(self._rounds, reset_key, state, done)
+        return self.get_obs(state, params), state, reward, done, info
 
     def step_env(
         self, key: Array, state: RoundsState, action: Array, params: EnvParams | None = None
     ) -> tuple[Array, RoundsState, Array, Array, dict[str, Array]]:
         """`step` without a new episode."""
-        state = self._rounds.step(checked_key(key), state, {self._player: action})
+        key = checked_key(key, several=state.t.ndim > 0)
+        state, outcomes = self._rounds.step(key, state, {self._player: action})
         done = state.t >= (params or self.default_params).max_steps_in_episode
-        reward = state.seats[self._player].reward
-        return self.get_obs(state, params), state, reward, done, self._rounds.info(state, self._player)
+        outcome = outcomes[self._player]
+        return self.get_obs(state, params), state, outcome.reward, done, outcome.info()
 
     def get_obs(self, state: RoundsState, params: EnvParams | None = None) -> Array:
         """The observation."""

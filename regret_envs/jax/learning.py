@@ -170,15 +170,19 @@ def regret(
     return regrets[0] if alone else jnp.stack(regrets)
 
 
-def checked_key(key: Any) -> Array:
+def checked_key(key: Any, *, several: bool = False) -> Array:
     """The key, or an error that says what one is.
 
+    Args:
+        key: one key, or a vector of keys if there are `several`.
+
     Raises:
-        TypeError: if it is not one key of `jax.random`.
+        TypeError: if it is something else.
     """
     if isinstance(key, jax.Array):
         typed = jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
-        if (typed and key.ndim == 0) or (key.dtype == jnp.uint32 and key.shape == (2,)):
+        if (typed and key.ndim == int(several)) or (key.dtype == jnp.uint32 and key.shape == (2,)):
             return key
     what = f"an array of {key.dtype} of shape {key.shape}" if isinstance(key, jax.Array) else repr(key)
-    raise TypeError(f"key must be one key, as jax.random.key(0) makes, got {what}")
+    kind = "a vector of keys, as jax.random.split makes" if several else "one key, as jax.random.key(0) makes"
+    raise TypeError(f"key must be {kind}, got {what}")

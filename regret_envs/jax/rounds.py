@@ -1,8 +1,12 @@
-"""The rounds of the functional environments: one run, pure; they are those of `regret_envs.envs.rounds`."""
+"""The rounds of the functional environments, pure; they are those of `regret_envs.envs.rounds`.
+
+Shapes are those of one environment. Everything but `reset` also takes a trailing axis of environments, in
+states, actions and keys alike: XLA makes faster loops of it than of the leading axis of `jax.vmap`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -25,25 +29,43 @@ from regret_envs.names import lookup
 from regret_envs.worlds import World
 
 
-class Seat(NamedTuple):
-    """What one seat did and met in the last round, and what its observation is made of.
+class Outcome(NamedTuple):
+    """What a player did and met in a round.
 
     Attributes:
         policy, losses: π_t and ℓ_t, (d,); in pure play ℓ_t is against the others' drawn actions.
         reward: −⟨ℓ_t, π_t⟩, or in pure play −ℓ_t(a_t).
-        action: in pure play the drawn action, −1 before round 1; else None.
         expected_loss: the loss that was to be expected of all seats' policies.
-        shown, totals, counts: the losses shown last, their sums, and how often each was shown, (d,).
+        action: in pure play the drawn action, else None.
     """
 
     policy: Array
     losses: Array
     reward: Array
-    action: Array | None
     expected_loss: Array
+    action: Array | None
+
+    def info(self) -> dict[str, Array]:
+        """The round as numbers, with the keys of `regret_envs.envs.rounds.Seat.info`."""
+        info = {"policy": self.policy, "losses": self.losses, "expected_loss": self.expected_loss}
+        if self.action is not None:
+            info |= {"realized_action": self.action, "realized_loss": -self.reward}
+        return info
+
+
+class Memory(NamedTuple):
+    """What a player's observation is made of.
+
+    Attributes:
+        policy, shown: the last policy and the losses shown last, (d,).
+        totals: the sums of the losses shown.
+        counts: under bandit feedback how often each was shown; None: in every round.
+    """
+
+    policy: Array
     shown: Array
     totals: Array
-    counts: Array
+    counts: Array | None
 
 
 class RoundsState(NamedTuple):
@@ -51,13 +73,13 @@ class RoundsState(NamedTuple):
 
     Attributes:
         t: rounds played.
-        seats: every seat's.
+        memories: every player's, by seat.
         opponents: the states of the rules at their seats, by seat.
         stream: the stream's state.
     """
 
     t: Array
-    seats: tuple[Seat, ...]
+    memories: dict[int, Memory]
     opponents: dict[int, State]
     stream: Any
 
@@ -118,94 +140,91 @@ class Rounds:
 
     def reset(self, key: Array) -> RoundsState:
         """Before round 1."""
-        seats = []
-        for d in self.num_actions:
+        memories = {}
+        for n in self.players:
+            d = self.num_actions[n]
             nothing = jnp.zeros(d)
-            action = jnp.int32(-1) if self._pure else None
-            zero = jnp.zeros(())
-            seats.append(Seat(uniform_policy(d), nothing, zero, action, zero, nothing, nothing, nothing))
+            memories[n] = Memory(uniform_policy(d), nothing, nothing, nothing if self._bandit else None)
         states = {n: rule.init(self.num_actions[n], self.horizon) for n, rule in self.opponents.items()}
         stream = self.world
         begun = stream.begin(stream.data, key, stream.num_actions) if isinstance(stream, Stream) else None
-        return RoundsState(jnp.int32(0), tuple(seats), states, begun)
+        return RoundsState(jnp.int32(0), memories, states, begun)
 
-    def step(self, key: Array, state: RoundsState, actions: Mapping[int, Array]) -> RoundsState:
-        """Play a round; `actions` by player.
+    def step(
+        self, key: Array, state: RoundsState, actions: Mapping[int, Array]
+    ) -> tuple[RoundsState, dict[int, Outcome]]:
+        """Play a round; actions and outcomes by player.
 
         Raises:
             ActionError: if actions have the wrong shape or, where they are known, are off the simplex in mode
                 "strict"; traced ones make policies of NaN then.
         """
-        stream_key, *keys = jax.random.split(key, 1 + len(self.num_actions))
+        stream_key, *keys = split(key, 1 + len(self.num_actions))
         policies = [
             self.opponents[n].policy(state.opponents[n])
             if n in self.opponents
-            else self.policy(actions[n], d, f"player_{n}")
+            else self.policy(actions[n], d, state.t.shape, f"player_{n}")
             for n, d in enumerate(self.num_actions)
         ]
         played = policies
         if self._pure:
-            uniforms = [
-                jax.random.uniform(k, (), policy.dtype) for k, policy in zip(keys, policies, strict=True)
-            ]
+            uniforms = [over(jax.random.uniform, k) for k in keys]
             played = [kernel.sample(policy, u) for policy, u in zip(policies, uniforms, strict=True)]
         stream = state.stream
         if isinstance(self.world, Stream):
             world = self.world
-            drawn, stream = world.draw(world.data, stream_key, stream, state.t, (1, world.num_actions))
-            losses = expected = [drawn[0]]
+
+            def draw(key: Array, state: Any, t: Array) -> tuple[Array, Any]:
+                drawn, after = world.draw(world.data, key, state, t, (1, world.num_actions))
+                return drawn[0], after
+
+            drawn, stream = over(draw, stream_key, stream, state.t)
+            losses = expected = [drawn]
         else:
             losses = self._losses(played)
             expected = self._losses(policies) if self._pure else losses
-        seats = tuple(map(self._seat, state.seats, policies, played, losses, expected))
+        outcomes, memories = {}, {}
+        for n in self.players:
+            outcomes[n] = Outcome(
+                policy=policies[n],
+                losses=losses[n],
+                reward=-(losses[n] * played[n]).sum(0),
+                expected_loss=(expected[n] * policies[n]).sum(0),
+                action=played[n].argmax(0).astype(jnp.int32) if self._pure else None,
+            )
+            memory = state.memories[n]
+            shown = losses[n] * played[n] if self._bandit else losses[n]
+            counts = None if memory.counts is None else memory.counts + played[n]
+            memories[n] = Memory(policies[n], shown, memory.totals + shown, counts)
         opponents = {}
         for n, rule in self.opponents.items():
-            shown = losses[n]
+            seen = losses[n]
             if self._bandit:
-                shown = kernel.estimate(kernel.Layers(bandit=True), policies[n], played[n], losses[n])
-            opponents[n] = rule.update(state.opponents[n], shown, policies[n])
-        return RoundsState(state.t + 1, seats, opponents, stream)
+                seen = kernel.estimate(kernel.Layers(bandit=True), policies[n], played[n], losses[n])
+            opponents[n] = rule.update(state.opponents[n], seen, policies[n])
+        return RoundsState(state.t + 1, memories, opponents, stream), outcomes
 
     def _losses(self, policies: Sequence[Array]) -> list[Array]:
         return expected_losses([jnp.asarray(array, float) for array in self._table], policies)
 
-    def _seat(self, last: Seat, policy: Array, played: Array, losses: Array, expected: Array) -> Seat:
-        seen = played if self._bandit else jnp.ones_like(played)
-        return Seat(
-            policy=policy,
-            losses=losses,
-            reward=-(losses * played).sum(),
-            action=jnp.argmax(played).astype(jnp.int32) if self._pure else None,
-            expected_loss=(expected * policy).sum(),
-            shown=losses * seen,
-            totals=last.totals + losses * seen,
-            counts=last.counts + seen,
-        )
-
     def observation(self, state: RoundsState, player: int, horizon: int | Array) -> Array:
         """The vector that `regret_envs.envs.observations` documents, float32 (1 + 3d,)."""
-        seat = state.seats[player]
+        memory = state.memories[player]
         time = jnp.minimum(state.t / horizon, 1.0)[None]
-        means = seat.totals / jnp.maximum(seat.counts, 1.0)
-        return jnp.concatenate([time, seat.policy, seat.shown, means]).astype(jnp.float32)
+        counts = state.t if memory.counts is None else memory.counts
+        means = memory.totals / jnp.maximum(counts, 1)
+        return jnp.concatenate([time, memory.policy, memory.shown, means]).astype(jnp.float32)
 
-    def info(self, state: RoundsState, player: int) -> dict[str, Array]:
-        """The round as numbers, with the keys of `regret_envs.envs.rounds.Seat.info`."""
-        seat = state.seats[player]
-        info = {"policy": seat.policy, "losses": seat.losses, "expected_loss": seat.expected_loss}
-        if seat.action is not None:
-            info |= {"realized_action": seat.action, "realized_loss": -seat.reward}
-        return info
-
-    def policy(self, action: Array, num_actions: int, who: str) -> Array:
+    def policy(self, action: Array, num_actions: int, runs: tuple[int, ...], who: str) -> Array:
         """The policy that an action means, by the table of `regret_envs.envs.actions`."""
-        shape = () if self._mode == "discrete" else (num_actions,)
+        discrete = self._mode == "discrete"
+        shape = (*(() if discrete else (num_actions,)), *runs)
         if jnp.shape(action) != shape:
             raise ActionError(
                 f"the action of {who} has shape {jnp.shape(action)}: action_mode={self._mode!r} takes {shape}"
             )
-        if self._mode == "discrete":
-            if known(action) and not 0 <= int(action) < num_actions:
+        if discrete:
+            if known(action) and not ((np.asarray(action) >= 0) & (np.asarray(action) < num_actions)).all():
                 raise ActionError(f"the action of {who} is {action}: pure actions are 0 … {num_actions - 1}")
             return one_hot(jnp.asarray(action), jnp.zeros(num_actions))
         x = jnp.asarray(action, float)
@@ -215,12 +234,29 @@ class Rounds:
             return project_to_simplex(x)
         if self._mode == "strict":
             good = kernel.on_simplex(x)
-            if known(action) and not good:
+            if known(action) and not good.all():
                 raise ActionError(f"the action of {who} is off the simplex: {action}")
             return jnp.where(good, x, jnp.nan)
         mass = jnp.maximum(x, 0.0)
-        total = mass.sum()
+        total = mass.sum(0)
         return jnp.where(total > 0, mass / jnp.where(total > 0, total, 1.0), 1.0 / num_actions)
+
+
+def split(key: Array, num: int) -> list[Array]:
+    """Keys of their own for `num` uses, each of the shape of `key`: one, or one per environment."""
+    return list(
+        jax.random.split(key, num) if _alone(key) else jax.vmap(lambda k: jax.random.split(k, num), 0, 1)(key)
+    )
+
+
+def over(function: Callable[..., Any], key: Array, *args: Any) -> Any:
+    """A function of one environment's key and whatever else, over the environments if there are several."""
+    return function(key, *args) if _alone(key) else jax.vmap(function, -1, -1)(key, *args)
+
+
+def _alone(key: Array) -> bool:
+    # Keys of the old kind are two words and no axis of environments.
+    return key.ndim == 0 or not jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
 
 
 def _observation_space(num_actions: int, bound: float) -> Box:

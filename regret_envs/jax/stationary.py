@@ -27,8 +27,8 @@ def stationary_distribution(transitions: Array) -> Array:
     return _looped(p)
 
 
-_UNROLLED = 16
-"""Up to so many actions the elimination is unrolled; beyond, the program would take long to compile."""
+_UNROLLED = 4
+"""Up to so many actions the elimination is unrolled; beyond, that takes longer to compile and is no faster."""
 
 
 def _unrolled(p: Array) -> Array:
