@@ -31,20 +31,33 @@ _UNROLLED = 4
 """Up to so many actions the elimination is unrolled; beyond, that takes longer to compile and is no faster."""
 
 
+@jax.custom_jvp
+def _ratio(x: Array, y: Array) -> Array:
+    """x / y, whose derivative does not square y: entries of 1e-30 have no square in float32."""
+    return x / y
+
+
+@_ratio.defjvp
+def _ratio_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
+    (x, y), (dx, dy) = primals, tangents
+    ratio = x / y
+    return ratio, (dx - ratio * dy) / y
+
+
 def _unrolled(p: Array) -> Array:
     num_actions = len(p)
     kept = [p]
     # Eliminate the last state again and again: what flowed through it is rerouted.
     for n in range(num_actions - 1, 0, -1):
         last = kept[-1]
-        through = last[n, :n] / last[:n, n].sum(0)
+        through = _ratio(last[n, :n], last[:n, n].sum(0))
         kept[-1] = through[None]
         kept.append(last[:n, :n] + last[:n, n, None] * through)
     rows = kept[-2::-1]
     pi = jnp.ones_like(p[0, :1])
     for row in rows:
         pi = jnp.concatenate([pi, (row[0] * pi).sum(0)[None]])
-    return pi / pi.sum(0)
+    return _ratio(pi, pi.sum(0))
 
 
 def _looped(p: Array) -> Array:
@@ -54,7 +67,7 @@ def _looped(p: Array) -> Array:
     def eliminate(k: int, p: Array) -> Array:
         n = num_actions - 1 - k
         out = jnp.where(index < n, p[:, n], 0.0)
-        through = jnp.where(index < n, p[n] / out.sum(0), 0.0)
+        through = jnp.where(index < n, _ratio(p[n], out.sum(0)), 0.0)
         return (p + out[:, None] * through).at[n].set(through)
 
     def substitute(n: int, pi: Array) -> Array:
@@ -62,4 +75,4 @@ def _looped(p: Array) -> Array:
 
     p = jax.lax.fori_loop(0, num_actions - 1, eliminate, p)
     pi = jax.lax.fori_loop(1, num_actions, substitute, jnp.zeros_like(p[0]).at[0].set(1.0))
-    return pi / pi.sum(0)
+    return _ratio(pi, pi.sum(0))
