@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS, Cell
-from regret_envs.benchmarks.running.results import Cells, Row
+from regret_envs.benchmarks.running.results import Cells, Engine, Row
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -18,10 +18,11 @@ class Asked(msgspec.Struct, frozen=True):
     agents: tuple[str, ...]
     runs: int
     seed: int
+    engine: Engine = "numpy"
 
 
 def asked_for(rows: Iterable[Row], fixed: Collection[str]) -> list[Asked]:
-    """Every suite and seed in the rows, with all agents and the most runs that were asked of them.
+    """Every suite, seed and engine in the rows, with all agents and the most runs that were asked of them.
 
     Args:
         rows: result rows.
@@ -29,16 +30,16 @@ def asked_for(rows: Iterable[Row], fixed: Collection[str]) -> list[Asked]:
             where a suite has others.
     """
     agents: dict[str, dict[str, None]] = {}
-    runs: dict[bool, dict[tuple[str, int], int]] = {False: {}, True: {}}
+    runs: dict[bool, dict[tuple[str, int, Engine], int]] = {False: {}, True: {}}
     for row in rows:
         if row.is_pairing:
             continue
         agents.setdefault(row.suite, {})[row.agent] = None
-        counts, key = runs[row.task in fixed], (row.suite, row.seed)
+        counts, key = runs[row.task in fixed], (row.suite, row.seed, row.engine)
         counts[key] = max(counts.get(key, 0), row.block * BLOCK_RUNS + row.num_runs)
-    free = {suite for suite, _ in runs[False]}
+    free = {suite for suite, *_ in runs[False]}
     found = {**{k: v for k, v in runs[True].items() if k[0] not in free}, **runs[False]}
-    return [Asked(suite, tuple(agents[suite]), count, seed) for (suite, seed), count in found.items()]
+    return [Asked(suite, tuple(agents[suite]), count, *rest) for (suite, *rest), count in found.items()]
 
 
 class Progress(msgspec.Struct, frozen=True):

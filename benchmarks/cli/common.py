@@ -130,13 +130,13 @@ def _changed_agents(rows: list[Row]) -> list[str]:
     from regret_envs.benchmarks.tasks.suites import SuiteError, find_tasks
 
     sys.path.insert(0, os.getcwd())
-    last = {(row.agent, row.task): row.identity for row in rows if not row.is_pairing and row.status == "ok"}
+    last = {(row.agent, row.task): row for row in rows if not row.is_pairing and row.status == "ok"}
     changed: dict[str, None] = {}
-    for (agent, task), identity in last.items():
+    for (agent, task), row in last.items():
         try:
             if registry.source_hash(agent) is not None:
-                cell = plan(task, find_tasks(task), [agent], runs=1, seed=0)[0]
-                if cell.identity != identity:
+                cell = plan(task, find_tasks(task), [agent], runs=1, seed=0, engine=row.engine)[0]
+                if cell.identity != row.identity:
                     changed[agent] = None
         except (ImportError, ValueError, SuiteError):
             continue  # the source or the task is not available here

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import io
 import sys
 from pathlib import Path
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from regret_envs.benchmarks.analysis.tables import Table
+    from regret_envs.benchmarks.running.results import Engine
     from regret_envs.benchmarks.tasks.task import Task
     from regret_envs.worlds import World
 
@@ -147,6 +149,13 @@ def _environments() -> Table:
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @results_option
 @click.option("--rerun", is_flag=True, help="Rerun cells that already have results.")
+@click.option(
+    "--engine",
+    type=click.Choice(["numpy", "jax"]),
+    default="numpy",
+    show_default=True,
+    help="What plays: jax compiles (extra jax), and says n/a of what it does not play.",
+)
 @executor_option
 @yes_option
 @allow_llm_option
@@ -165,6 +174,7 @@ def run(
     seed: int,
     results: Path,
     rerun: bool,
+    engine: Engine,
     executor: str,
     yes: bool,
     allow_llm: bool,
@@ -180,6 +190,8 @@ def run(
     from regret_envs.benchmarks.running.results import complete_cells
     from regret_envs.benchmarks.tasks.suites import default_runs
 
+    if engine == "jax" and importlib.util.find_spec("jax") is None:
+        raise Usage('--engine jax: jax is not installed: pip install "regret-envs[jax]"')
     tasks, notes = _file_tasks(game_files) if game_files else (chosen_tasks(suite), [])
     suite = "files" if game_files else suite
     specs, lacking = chosen_agents(agents)
@@ -190,7 +202,7 @@ def run(
         allow_llm=allow_llm,
         transcripts=transcripts and transcripts.absolute(),
     )
-    cells = plan(suite, tasks, specs, runs=runs or default_runs(suite), seed=seed)
+    cells = plan(suite, tasks, specs, runs=runs or default_runs(suite), seed=seed, engine=engine)
     rows = run_cells(cells, results, executor, rerun=rerun, measure=measure, yes=yes)
     show_leaderboard(rows, [task.id for task in tasks], specs, None, "table", [*notes, *lacking])
     keys = {cell.key for cell in cells}

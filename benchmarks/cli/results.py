@@ -155,8 +155,8 @@ def status_command(
     asked = asked_for(rows, {task.id for task in TASKS.values() if task.num_runs is not None})
     if suite is not None:
         every = tuple(dict.fromkeys(agent for a in asked for agent in a.agents))
-        seeds = sorted({a.seed for a in asked})
-        asked = [Asked(suite, every, max(a.runs for a in asked), s) for s in seeds]
+        most = max(a.runs for a in asked)
+        asked = [Asked(suite, every, most, *which) for which in sorted({(a.seed, a.engine) for a in asked})]
     given = chosen_agents(agents)[0] if agents else None
     cells = {}
     for a in asked:
@@ -167,7 +167,7 @@ def status_command(
                 say(f"the missing cells of {a.suite!r} cannot be counted: {error.message}")
                 continue
             here = given or [agent for agent in a.agents if _is_here(agent)]
-            planned = plan(a.suite, tasks, here, runs=runs or a.runs, seed=a.seed)
+            planned = plan(a.suite, tasks, here, runs=runs or a.runs, seed=a.seed, engine=a.engine)
             # Tasks of a fixed number of runs have one seed, whatever was asked.
             cells.update({cell.key: cell for cell in planned})
     if not cells:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from regret_envs.agents import registry
-from regret_envs.benchmarks.running.results import Cells
+from regret_envs.benchmarks.running.results import Cells, Engine
 from regret_envs.benchmarks.tasks.task import Task
 
 BLOCK_RUNS = 64
@@ -40,6 +40,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         block: number of the seed block: its first run is `block * BLOCK_RUNS`.
         num_runs: runs in the block, at most BLOCK_RUNS.
         num_actions: d, the largest over players; follows from the task.
+        engine: "numpy", or "jax" for `regret_envs.jax`, which draws streams and actions by another generator.
     """
 
     suite: str
@@ -52,6 +53,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     block: int
     num_runs: int
     num_actions: int
+    engine: Engine = "numpy"
 
     @property
     def agent(self) -> str:
@@ -65,7 +67,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def identity(self) -> str:
-        """Hash of what is measured: the task, its data, who sits where, their versions and sources."""
+        """Hash of what is measured: the task, its data, who sits where, versions and sources, the engine."""
         task = msgspec.to_builtins(self.task)
         del task["summary"]
         # Left out where they say nothing, so that the keys of tasks without them stay what they were.
@@ -74,7 +76,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 del task[later]
         seats: list[Any] = [] if len(self.seats) == 1 else [self.seats, self.seat]
         versions = {name: v for spec in self.seats for name, v in registry.versions(spec).items()}
-        others = [*seats, *([versions] if versions else [])]
+        engine = [] if self.engine == "numpy" else [{"engine": self.engine}]
+        others = [*seats, *([versions] if versions else []), *engine]
         return digest([KEY_VERSION, task, self.data, self.agent, self.source, *others])
 
     @cached_property

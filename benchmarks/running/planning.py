@@ -8,11 +8,20 @@ from typing import Any
 from regret_envs import games
 from regret_envs.agents import registry
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS, Cell, digest
+from regret_envs.benchmarks.running.results import Engine
 from regret_envs.benchmarks.tasks.task import Task, make_world, seat_specs
 from regret_envs.worlds import World
 
 
-def plan(suite: str, tasks: Iterable[Task], agents: Iterable[str], *, runs: int, seed: int) -> list[Cell]:
+def plan(
+    suite: str,
+    tasks: Iterable[Task],
+    agents: Iterable[str],
+    *,
+    runs: int,
+    seed: int,
+    engine: Engine = "numpy",
+) -> list[Cell]:
     """The cells of every task with every agent, long ones first.
 
     Args:
@@ -21,6 +30,7 @@ def plan(suite: str, tasks: Iterable[Task], agents: Iterable[str], *, runs: int,
         agents: agent specs.
         runs: runs per task, except where the task fixes them.
         seed: the seed; tasks with a fixed number of runs have seed 0.
+        engine: what plays them.
 
     Raises:
         ValueError: if a spec is malformed, a task's world cannot be made or its opponents do not fit.
@@ -33,7 +43,7 @@ def plan(suite: str, tasks: Iterable[Task], agents: Iterable[str], *, runs: int,
         world = make_world(task)
         tables = [seat_specs(task, agent, world.default_seats()) for agent in ranked]
         seat = task.seat if task.opponents else None
-        cells += _blocks(suite, task, world, tables, seat, sources, runs=runs, seed=seed)
+        cells += _blocks(suite, task, world, tables, seat, sources, runs=runs, seed=seed, engine=engine)
     return sorted(cells, key=lambda cell: -cell.cost)
 
 
@@ -89,6 +99,7 @@ def _blocks(
     *,
     runs: int,
     seed: int,
+    engine: Engine = "numpy",
 ) -> list[Cell]:
     """A cell for each block of runs of each table of agents."""
     data = getattr(world, "fingerprint", None)
@@ -107,6 +118,7 @@ def _blocks(
             block=first // BLOCK_RUNS,
             num_runs=min(BLOCK_RUNS, total - first),
             num_actions=max(world.seats(world.default_seats())),
+            engine=engine,
         )
         for seats in tables
         for first in range(0, total, BLOCK_RUNS)

@@ -26,6 +26,7 @@ FORMAT = "regret-envs results"
 FORMAT_VERSION = 1
 
 Status = Literal["ok", "failed", "n/a"]
+Engine = Literal["numpy", "jax"]
 
 
 class ResultsError(ValueError):
@@ -59,6 +60,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
         seed, block, num_runs: the seed, the number of the seed block, and its runs.
         num_actions: d, the largest over players.
         loss_scale: the range of the task's losses, or the standard deviation of unbounded ones.
+        engine: what played it, "numpy" or "jax".
         metric, round, values: the metric, the round after which it was measured, and its value in every run.
         message: the traceback of a failure, or the reason for an "n/a".
         usage: in a cell's first row, the specs of the agents that ask somebody else, and what each has used.
@@ -84,6 +86,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
     num_runs: int
     num_actions: int
     loss_scale: float
+    engine: Engine = "numpy"
     metric: str | None = None
     round: int | None = None
     values: tuple[float, ...] = ()

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from regret_envs import metrics
 from regret_envs.agents import Agent, registry
 from regret_envs.agents.llm.credentials import current_trust, trusting
 from regret_envs.agents.usage import Asking, Usage
 from regret_envs.arrays import FloatArray
+from regret_envs.benchmarks.running import compiled
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS, CODE_VERSION, Cell
 from regret_envs.benchmarks.running.results import Row
 from regret_envs.benchmarks.running.states import State
@@ -24,6 +24,7 @@ from regret_envs.benchmarks.tasks.task import (
     make_feedback,
     make_world,
     of_seat,
+    rounds_of,
 )
 from regret_envs.feedback import Feedback
 from regret_envs.play import Play, Simulation
@@ -74,9 +75,15 @@ def measure(
                 spec = cell.seats[min(seat, len(cell.seats) - 1)]
                 who = "" if len(cell.seats) == 1 or seat == cell.seat else f"{spec}: "
                 return [cell_row(cell, status="n/a", message=_text(f"{who}{reason}"))]
-        measured, used = _play(
-            cell, world, agents[0] if len(agents) < len(num_actions) else agents, layers, state
-        )
+        seated = agents[0] if len(agents) < len(num_actions) else agents
+        used: tuple[tuple[str, Usage], ...] = ()
+        if cell.engine == "jax":
+            plays = compiled.play(cell, world, seated, layers)
+            if isinstance(plays, str):
+                return [cell_row(cell, status="n/a", message=_text(plays))]
+            measured = _by_metric(cell, [row for play in plays for row in _measure_round(cell, play)])
+        else:
+            measured, used = _play(cell, world, seated, layers, state)
     except Exception as error:
         first = cell.block * BLOCK_RUNS
         error.add_note(
@@ -177,22 +184,32 @@ def _play(
         def keep(t: int) -> None:
             state.keep(t / task.horizon, (simulation, measured))
 
-        for t in task.rounds or metrics.log_spaced_rounds(task.horizon):
+        for t in rounds_of(task):
             if measured and t <= measured[-1][2]:
                 continue
             simulation.advance(t, progress=keep)
-            play = simulation.play()
-            for name in task.metrics:
-                for player, values in _values(cell, name, play):
-                    if not np.isfinite(values).all():
-                        raise ValueError(f"{name} is not finite in round {t}: {values}")
-                    measured.append((name, player, t, values))
+            measured += _measure_round(cell, simulation.play())
     used: dict[str, Usage] = {}
     for seat, agent in enumerate(simulation.agents):
         if isinstance(agent, Agent) and agent.usage is not None:
             spec = cell.seats[min(seat, len(cell.seats) - 1)]
             used[spec] = used.get(spec, Usage()) + agent.usage
-    return sorted(measured, key=lambda row: task.metrics.index(row[0])), tuple(used.items())
+    return _by_metric(cell, measured), tuple(used.items())
+
+
+def _measure_round(cell: Cell, play: Play) -> Measured:
+    """Every metric of the play so far."""
+    measured = []
+    for name in cell.task.metrics:
+        for player, values in _values(cell, name, play):
+            if not np.isfinite(values).all():
+                raise ValueError(f"{name} is not finite in round {play.t}: {values}")
+            measured.append((name, player, play.t, values))
+    return measured
+
+
+def _by_metric(cell: Cell, measured: Measured) -> Measured:
+    return sorted(measured, key=lambda row: cell.task.metrics.index(row[0]))
 
 
 def _values(cell: Cell, name: str, play: Play) -> Iterator[tuple[int | None, FloatArray]]:
@@ -232,6 +249,7 @@ def cell_row(cell: Cell, *, part: int = 0, parts: int = 1, **fields: Any) -> Row
         block=cell.block,
         num_runs=cell.num_runs,
         num_actions=cell.num_actions,
+        engine=cell.engine,
         loss_scale=cell.task.loss_scale,
         code_version=CODE_VERSION,
         **fields,

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from regret_envs import Play, feedback, games, streams
+from regret_envs import Play, feedback, games, metrics, streams
 from regret_envs.agents import registry
 from regret_envs.arrays import FloatArray
 from regret_envs.feedback import Feedback
@@ -123,6 +123,11 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     starting_loss_scale: float = 0.0
     num_runs: int | None = None
     summary: str
+
+
+def rounds_of(task: Task) -> list[int]:
+    """The rounds after which the task is measured, the horizon among them where the task names none."""
+    return list(task.rounds) or metrics.log_spaced_rounds(task.horizon)
 
 
 def make_world(task: Task) -> World:

@@ -32,6 +32,7 @@ from regret_envs.jax.matching import (
     regret_matching,
     regret_matching_plus,
 )
+from regret_envs.jax.numbers import NoFormError
 from regret_envs.jax.rule import Rule
 from regret_envs.jax.rules import (
     adahedge,
@@ -44,7 +45,7 @@ from regret_envs.jax.rules import (
 )
 from regret_envs.jax.stationary import stationary_distribution
 from regret_envs.jax.swap import blum_mansour
-from regret_envs.jax.translate import NoRuleError, from_agent, make
+from regret_envs.jax.translate import from_agent, make
 from regret_envs.jax.worlds import (
     Stream,
     as_stream,
@@ -59,7 +60,7 @@ from regret_envs.jax.worlds import (
 __all__ = [
     "Attention",
     "EnvParams",
-    "NoRuleError",
+    "NoFormError",
     "RepeatedGame",
     "Rollout",
     "Rule",

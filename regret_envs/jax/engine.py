@@ -16,7 +16,7 @@ from regret_envs.arrays import FloatArray
 from regret_envs.feedback import Bandit, Delayed, Feedback, as_layers, unfit
 from regret_envs.games import TensorEpisode
 from regret_envs.jax import kernel
-from regret_envs.jax._dtype import fits, float_type
+from regret_envs.jax.numbers import NoFormError, fits, float_type
 from regret_envs.jax.rule import Rule, State, seated
 from regret_envs.jax.worlds import Stream, as_world, check_rounds, own_actions_first
 from regret_envs.play import Play, PolicyError
@@ -152,12 +152,12 @@ def _layers(feedback: Feedback | Sequence[Feedback], rules: Sequence[Rule]) -> k
             case Delayed(jitter=0):
                 layers = layers._replace(delay=layer.delay)
             case _:
-                raise ValueError(f"{layer!r} has no JAX form: there are Bandit, and Delayed without jitter")
+                raise NoFormError(f"{layer!r} has no JAX form: there are Bandit, and Delayed without jitter")
     for player, rule in enumerate(rules):
         if reason := unfit(rule, given):
             raise ValueError(f"{rule.name} (player {player}) {reason}")
         if rule.prompt and layers.delay:
-            raise ValueError(
+            raise NoFormError(
                 f"{rule.name} (player {player}) must be shown losses in their own round, since its copies' "
                 f"proposals are not kept: it does not play behind {given}"
             )

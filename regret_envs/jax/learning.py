@@ -17,7 +17,7 @@ from jax.typing import ArrayLike
 
 from regret_envs import metrics
 from regret_envs.games import RandomGames
-from regret_envs.jax._dtype import known
+from regret_envs.jax.numbers import known
 from regret_envs.jax.rule import Rule, seated
 from regret_envs.jax.worlds import (
     Stream,

@@ -20,7 +20,7 @@ from regret_envs.envs.rounds import FeedbackMode, loss_bound
 from regret_envs.feedback import Bandit, unfit
 from regret_envs.games import NormalFormGame, RandomGames
 from regret_envs.jax import kernel
-from regret_envs.jax._dtype import known
+from regret_envs.jax.numbers import known
 from regret_envs.jax.rule import Rule, State, one_hot, softmax, uniform_policy
 from regret_envs.jax.rules import project_to_simplex
 from regret_envs.jax.spaces import Box, Discrete

@@ -17,7 +17,7 @@ from jax.typing import ArrayLike
 
 from regret_envs.agents.external.steps import SteppedAgent
 from regret_envs.feedback import Takes
-from regret_envs.jax._dtype import fits
+from regret_envs.jax.numbers import fits
 from regret_envs.validation import at_least
 
 State = Any

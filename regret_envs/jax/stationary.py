@@ -28,7 +28,7 @@ def stationary_distribution(transitions: Array) -> Array:
 
 
 _UNROLLED = 4
-"""Up to so many actions the elimination is unrolled; beyond, that takes longer to compile and is no faster."""
+"""Up to so many actions the elimination is unrolled; beyond, that compiles slower and runs no faster."""
 
 
 @jax.custom_jvp

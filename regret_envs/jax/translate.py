@@ -18,6 +18,7 @@ from regret_envs.jax.matching import (
     regret_matching,
     regret_matching_plus,
 )
+from regret_envs.jax.numbers import NoFormError
 from regret_envs.jax.rule import Rule, State
 from regret_envs.jax.rules import (
     adahedge,
@@ -31,15 +32,11 @@ from regret_envs.jax.rules import (
 from regret_envs.jax.swap import blum_mansour
 
 
-class NoRuleError(ValueError):
-    """An agent has no form as a rule."""
-
-
 def make(spec: str) -> Rule:
     """The rule that plays as the agent of a spec, such as `make("blum-mansour[copies=rm+]")`.
 
     Raises:
-        NoRuleError: if that agent has no form as a rule; says which have.
+        NoFormError: if that agent has no form as a rule; says which have.
         Other errors: as `regret_envs.agents.make`.
     """
     return from_agent(registry.make(spec))
@@ -49,7 +46,7 @@ def from_agent(agent: Agent) -> Rule:
     """The rule that plays as an agent.
 
     Raises:
-        NoRuleError: if there is none; says which agents have one.
+        NoFormError: if there is none; says which agents have one.
     """
     # By exact type: a subclass may play otherwise.
     if translated := _RULES.get(type(agent)):
@@ -57,7 +54,7 @@ def from_agent(agent: Agent) -> Rule:
     if type(agent).__module__.startswith("regret_envs.agents.attention.") and (rule := _attention(agent)):
         return rule
     known = ", ".join(sorted(kind.__name__ for kind in _RULES))
-    raise NoRuleError(
+    raise NoFormError(
         f"{agent!r} has no rule in regret_envs.jax: there are {known}, linear and swap attention"
     )
 
@@ -109,7 +106,7 @@ def _attention(agent: Agent) -> Rule | None:
 
 def _linear_parameters(model: Any, horizon: int | None) -> Attention:
     if model.operator != "softmax":
-        raise NoRuleError(f"{model!r} has no rule in regret_envs.jax: its operator is not the softmax")
+        raise NoFormError(f"{model!r} has no rule in regret_envs.jax: its operator is not the softmax")
     value, value_bias, score, score_bias = (_numpy(x) for x in model.reduced())
     return Attention(value, value_bias, score, score_bias, _numpy(model.horizon_factor(horizon)))
 

@@ -19,7 +19,7 @@ from jax.typing import ArrayLike
 from regret_envs import streams
 from regret_envs.arrays import FloatArray
 from regret_envs.games import NormalFormGame, RandomGames
-from regret_envs.jax._dtype import known
+from regret_envs.jax.numbers import NoFormError, known
 from regret_envs.streams.shifting import check_probabilities
 from regret_envs.validation import at_least, non_negative
 from regret_envs.worlds import World
@@ -132,7 +132,7 @@ def as_stream(world: World | Stream) -> Stream:
     """The pure stream of a description of `regret_envs.streams`.
 
     Raises:
-        ValueError: if there is none; says which there are.
+        NoFormError: if there is none; says which there are.
         TypeError: if `world` is neither.
     """
     if isinstance(world, Stream):
@@ -155,7 +155,7 @@ def as_stream(world: World | Stream) -> Stream:
         case streams.Recorded():
             return recorded(world.losses)
         case World():
-            raise ValueError(f"{world!r} has no JAX form: {_FORMS}")
+            raise NoFormError(f"{world!r} has no JAX form: {_FORMS}")
     raise TypeError(f"world must be a game or a stream, such as gaussian(), got {world!r}")
 
 

@@ -246,3 +246,29 @@ def test_bad_input_is_refused():
         strict.step(jax.random.key(0), state, dict.fromkeys(env.agents, jnp.ones(3)))
     rewards = jax.jit(strict.step)(jax.random.key(0), state, dict.fromkeys(env.agents, jnp.ones(3)))[2]
     assert np.isnan(rewards["player_0"])
+
+
+@pytest.mark.parametrize("mode", ["normalize", "discrete"])
+@pytest.mark.parametrize("feedback", ["full", "bandit"])
+def test_environments_along_the_last_axis_are_those_of_vmap(mode, feedback):
+    """What `step` makes of states with trailing environments is what `vmap` makes of each."""
+    game = rj.RepeatedGame(GAME, horizon=3, action_mode=mode, feedback=feedback)
+    stream = rj.SinglePlay(rj.switching(4, phase_length=2), horizon=3, action_mode=mode, feedback=feedback)
+    rng = np.random.default_rng(0)
+    for env, sizes in ((game, dict(zip(game.agents, GAME.num_actions, strict=True))), (stream, {None: 4})):
+        keys = jax.random.split(jax.random.key(1), 5)
+        _, last = jax.vmap(env.reset, -1, -1)(keys)
+        mapped = last
+        step = jax.jit(jax.vmap(env.step, -1, -1))
+        for t in range(5):
+            actions = {
+                name: rng.integers(d, size=5) if mode == "discrete" else rng.random((d, 5))
+                for name, d in sizes.items()
+            }
+            action = actions.get(None, actions)
+            keys = jax.random.split(jax.random.key(t), 5)
+            ours, theirs = env.step(keys, last, action), step(keys, mapped, action)
+            jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, atol=1e-6), ours, theirs)
+            last, mapped = ours[1], theirs[1]
+    with pytest.raises(TypeError, match="vector of keys"):
+        env.step(jax.random.key(0), last, action)

@@ -197,13 +197,13 @@ def test_batched_rules_are_their_vmapped_selves(spec):
 
 
 def test_agents_without_a_rule_are_refused_by_name():
-    with pytest.raises(rj.NoRuleError, match=r"Squint.*there are AdaHedge"):
+    with pytest.raises(rj.NoFormError, match=r"Squint.*there are AdaHedge"):
         rj.make("squint")
 
     class Mine(agents.Hedge):
         pass
 
-    with pytest.raises(rj.NoRuleError):
+    with pytest.raises(rj.NoFormError):
         rj.from_agent(Mine())
 
 

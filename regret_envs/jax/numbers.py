@@ -1,4 +1,4 @@
-"""Floating-point types, and numbers that must fit them."""
+"""Floating-point types, numbers that must fit them, and the error for what has no form here."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
+
+
+class NoFormError(ValueError):
+    """A world, a layer of feedback or an agent that has no form in JAX; says what has."""
 
 
 def float_type(dtype: npt.DTypeLike | None) -> np.dtype[Any]:
