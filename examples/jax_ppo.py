@@ -42,7 +42,7 @@ def initial(key: jax.Array) -> Parameters:
         name: jax.random.normal(k, shape) * (0.01 if name == "pi2" else shape[0] ** -0.5)
         for k, (name, shape) in zip(keys, shapes.items(), strict=True)
     }
-    return weights | {"log_std": jnp.full(NUM_ACTIONS, -1.0)}
+    return weights | {"log_std": jnp.zeros(NUM_ACTIONS) - 1.0}
 
 
 def mean_action(parameters: Parameters, observation: Any, lib: Any = jnp) -> Any:
