@@ -39,7 +39,10 @@ def asked_for(rows: Iterable[Row], fixed: Collection[str]) -> list[Asked]:
         counts[key] = max(counts.get(key, 0), row.block * BLOCK_RUNS + row.num_runs)
     free = {suite for suite, *_ in runs[False]}
     found = {**{k: v for k, v in runs[True].items() if k[0] not in free}, **runs[False]}
-    return [Asked(suite, tuple(agents[suite]), count, *rest) for (suite, *rest), count in found.items()]
+    return [
+        Asked(suite, tuple(agents[suite]), count, seed, engine)
+        for (suite, seed, engine), count in found.items()
+    ]
 
 
 class Progress(msgspec.Struct, frozen=True):

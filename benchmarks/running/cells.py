@@ -67,7 +67,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def identity(self) -> str:
-        """Hash of what is measured: the task, its data, who sits where, versions and sources, the engine."""
+        """Hash of what is measured: task, data, who sits where, versions, sources and the engine."""
         task = msgspec.to_builtins(self.task)
         del task["summary"]
         # Left out where they say nothing, so that the keys of tasks without them stay what they were.

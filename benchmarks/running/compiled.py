@@ -33,7 +33,7 @@ def play(
 
     from regret_envs import jax as rj
 
-    if jax.config.jax_compilation_cache_dir is None:
+    if jax.config.read("jax_compilation_cache_dir") is None:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         jax.config.update("jax_compilation_cache_dir", str(cache / "regret-envs" / "jax"))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)

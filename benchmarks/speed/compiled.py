@@ -15,6 +15,7 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
 from jax import Array
 
 from regret_envs import games, simulate
@@ -79,14 +80,14 @@ def bare_scan(payoff: FloatArray, horizon: int, num_runs: int, dtype: str) -> Wo
         weights = jnp.exp(-STEP_SIZE * (cumulative - cumulative.min(0)))
         return weights / weights.sum(0)
 
-    def one_round(state: tuple[Array, ...], _: None) -> tuple[tuple[Array, ...], None]:
+    def one_round(state: Any, _: None) -> tuple[Any, None]:
         c, d, m, n = state
         p, q = policy(c), policy(d)
         k, l = -row @ q, row.T @ p  # noqa: E741
         return (c + k, d + l, m + p[:, None] * k, n + q[:, None] * l), None
 
     @jax.jit
-    def run(c: Array, d: Array) -> Array:
+    def run(c: Array, d: Array) -> Any:
         zero = jnp.zeros((len(payoff), *shape), dtype)
         return jax.lax.scan(one_round, (c, d, zero, zero), None, length=horizon)[0]
 
@@ -94,7 +95,7 @@ def bare_scan(payoff: FloatArray, horizon: int, num_runs: int, dtype: str) -> Wo
     return horizon * num_runs, lambda: jax.block_until_ready(run(*starts))
 
 
-def compiled_environment(actions: FloatArray) -> Work:
+def compiled_environment(actions: npt.NDArray[np.float32]) -> Work:
     """Given actions (rounds, d, num_envs) in as many environments, which are the last axis."""
     env = rj.SinglePlay(games.weighted_rps(), opponents=rj.hedge(), horizon=100)
 
@@ -113,7 +114,7 @@ def compiled_environment(actions: FloatArray) -> Work:
     return actions.size // 3, lambda: jax.block_until_ready(run(jax.random.key(0), given))
 
 
-def gymnasium_environment(actions: FloatArray) -> Work:
+def gymnasium_environment(actions: npt.NDArray[np.float32]) -> Work:
     """The same actions in the Gymnasium vector environment, against the same opponent."""
     vector = gymnasium.make_vec(
         "regret_envs/WeightedRPS-v0", num_envs=actions.shape[-1], horizon=100, autoreset_mode="SameStep"
