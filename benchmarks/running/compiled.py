@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from regret_envs.agents import Agent
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS, Cell
@@ -33,7 +34,8 @@ def play(
 
     from regret_envs import jax as rj
 
-    if jax.config.read("jax_compilation_cache_dir") is None:
+    config: Any = jax.config
+    if config.jax_compilation_cache_dir is None:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         jax.config.update("jax_compilation_cache_dir", str(cache / "regret-envs" / "jax"))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
