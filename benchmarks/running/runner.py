@@ -75,15 +75,15 @@ def measure(
                 spec = cell.seats[min(seat, len(cell.seats) - 1)]
                 who = "" if len(cell.seats) == 1 or seat == cell.seat else f"{spec}: "
                 return [cell_row(cell, status="n/a", message=_text(f"{who}{reason}"))]
-        seated = agents[0] if len(agents) < len(num_actions) else agents
+        playing = agents[0] if len(agents) < len(num_actions) else agents
         used: tuple[tuple[str, Usage], ...] = ()
         if cell.engine == "jax":
-            plays = compiled.play(cell, world, seated, layers)
+            plays = compiled.play(cell, world, playing, layers)
             if isinstance(plays, str):
                 return [cell_row(cell, status="n/a", message=_text(plays))]
             measured = _by_metric(cell, [row for play in plays for row in _measure_round(cell, play)])
         else:
-            measured, used = _play(cell, world, seated, layers, state)
+            measured, used = _play(cell, world, playing, layers, state)
     except Exception as error:
         first = cell.block * BLOCK_RUNS
         error.add_note(
