@@ -31,7 +31,8 @@ ABOUT_ATTENTION = (
     "regret_envs.benchmarks.reproduce.",
     "regret_envs.benchmarks.speed.",
 )
-HEAVY = {"torch": ATTENTION + ABOUT_ATTENTION, "safetensors": ATTENTION, "jax": ("regret_envs.jax",)}
+COMPILED = ("regret_envs.jax", "regret_envs.benchmarks.running.compiled", "regret_envs.benchmarks.speed.")
+HEAVY = {"torch": ATTENTION + ABOUT_ATTENTION, "safetensors": ATTENTION, "jax": COMPILED}
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,9 @@ IMPORTS = [i for name, file in MODULES.items() for i in imports_of(name, file.re
 
 
 def layer(module):
-    """0 the world, 1 agents, 2 benchmarks, 3 the side rooms."""
-    if module.startswith("regret_envs.rooms."):
-        return 3
-    return 2 if module.startswith("regret_envs.benchmarks") else module.startswith("regret_envs.agents")
+    """0 the world, 1 agents, 2 the suite in JAX, which translates them, 3 benchmarks, 4 the side rooms."""
+    above = ("regret_envs.agents", "regret_envs.jax", "regret_envs.benchmarks", "regret_envs.rooms.")
+    return next((1 + n for n, name in enumerate(above) if module.startswith(name)), 0)
 
 
 def folder(module):
@@ -111,14 +111,14 @@ def test_what_is_imported_of_ours_is_there():
 
 
 def test_imports_point_one_way():
-    """`regret_envs ← agents ← benchmarks ← rooms`, in functions too."""
+    """`regret_envs ← agents ← jax ← benchmarks ← rooms`, in functions too."""
     ours = [i for i in IMPORTS if i.name in MODULES]
     assert [str(i) for i in ours if layer(i.name) > layer(i.module)] == []
 
 
 def test_no_room_imports_another():
     def room(module):
-        return ".".join(module.split(".")[:3]) if layer(module) == 3 else ""
+        return ".".join(module.split(".")[:3]) if layer(module) == 4 else ""
 
     assert [str(i) for i in IMPORTS if room(i.name) and room(i.name) != room(i.module)] == []
 

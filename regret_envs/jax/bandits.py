@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from regret_envs.agents.bandits import Exp3, TsallisINF
+from regret_envs.agents import Exp3, TsallisINF
 from regret_envs.jax.rule import Rule, StepSize, first_step, number, several
 from regret_envs.jax.rules import HedgeState, hedge_policy, hedge_update
 
