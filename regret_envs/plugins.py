@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, Literal
 
-Kind = Literal["agents", "tasks", "suites"]
+Kind = Literal["agents", "tasks", "suites", "metrics"]
 
 
 class PluginError(ImportError):

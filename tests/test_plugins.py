@@ -51,7 +51,15 @@ def test_the_example_is_installed_and_run(installed, tmp_path):
     for kind, name in (("agents", "lazy-hedge"), ("tasks", "tides_d4_t200"), ("suites", "tides")):
         (line,) = [line for line in call("list", kind).splitlines() if f"| {name} " in line]
         assert "a plug-in of regret-envs-example 0.1.0" in line
-    out = call("run", "--suite", "tides", "--agents", "lazy-hedge,lazy-hedge[every=1],uniform", "--runs", "8")
+    out = call(
+        "run",
+        "--suite",
+        "tides",
+        "--agents",
+        "lazy-hedge,lazy-hedge[every=1],uniform",
+        "--runs=8",
+        "--tables",
+    )
     assert "tides_d4_t200 (version 1): T = 200, 8 runs" in out and "weighted_rps_t20" in out
     rows = read(tmp_path / "regret-envs-results.jsonl").rows
     (tides,) = [t for t in leaderboard(rows).tasks if t.task == "tides_d4_t200"]

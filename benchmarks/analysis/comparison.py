@@ -9,9 +9,10 @@ import numpy as np
 
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.analysis import statistics
-from regret_envs.benchmarks.analysis.leaderboard import ALPHA, SCORE_METRICS
+from regret_envs.benchmarks.analysis.leaderboard import ALPHA, MARGIN, SCORE_METRICS
 from regret_envs.benchmarks.analysis.task_results import task_results
 from regret_envs.benchmarks.running.results import Row
+from regret_envs.metrics import Metric
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -19,24 +20,28 @@ class Difference(msgspec.Struct, frozen=True):
 
     Attributes:
         task: its id; "all": the normalized metric over the tasks (see `leaderboard`).
-        metric: the metric, lower is better.
+        metric: the metric.
+        higher_is_better: its direction.
         num_runs: common runs.
         first, second: the means over them.
         difference: first minus second, the mean over runs.
-        standard_error: its standard error; None for a single run.
+        margin: the equivalence margin, in units of the difference: a smaller one does not count, its p is 1.
+        standard_error: its standard error; None for a single run, or runs that are copies of one.
         p: two-sided paired t-test, over tasks with Holm's correction; None if there is nothing to
             test with.
         better: the agent that the test says is better at 5 %; where there is no test, the one of the
-            lower mean; None: they cannot be told apart.
-        improvement: the chance that a run of the first scores below a run of the second.
+            better mean; None: they cannot be told apart, or are equivalent.
+        improvement: the chance that a run of the first is better than a run of the second.
     """
 
     task: str
     metric: str
+    higher_is_better: bool
     num_runs: int
     first: float
     second: float
     difference: float
+    margin: float
     standard_error: float | None
     p: float | None
     better: str | None
@@ -50,6 +55,7 @@ def compare(
     *,
     metric: str | None = None,
     tasks: Collection[str] | None = None,
+    margin: float = MARGIN,
     seed: int = 0,
 ) -> list[Difference]:
     """A line a task that both agents finished with common runs, then one a metric over all of them.
@@ -59,6 +65,7 @@ def compare(
         first, second: canonical specs.
         metric: what is compared; None: each task's first metric, over tasks external and swap regret.
         tasks: task ids, in this order; None: all there are, by name.
+        margin: the equivalence margin, as a share of the metric's normalization.
         seed: of the bootstrap.
     """
     agents = [first, second]
@@ -72,16 +79,18 @@ def compare(
         m = metric or r.metrics[0]
         common = _common(r.paired(agents, m))
         if common.size:
-            found.append(_difference(r.task, m, [common], agents, seed))
+            unit = r.normalization(m)
+            found.append(_difference(r.task, r.metric(m), [common], agents, margin * unit, seed))
     adjusted = statistics.holm(np.array([np.nan if d.p is None else d.p for d in found]))
     found = [
         msgspec.structs.replace(d, p=None if np.isnan(p) else float(p), better=_better(d, p, agents))
         for d, p in zip(found, adjusted, strict=True)
     ]
     for m in [metric] if metric else SCORE_METRICS:
-        tables = [r.normalized(_common(r.paired(agents, m)), m) for r in results if m in r.metrics]
+        having = [r for r in results if m in r.metrics]
+        tables = [r.normalized(_common(r.paired(agents, m)), m) for r in having]
         if tables := [t for t in tables if t.size]:
-            found.append(_difference("all", m, tables, agents, seed))
+            found.append(_difference("all", having[0].metric(m), tables, agents, margin, seed))
     return found
 
 
@@ -90,27 +99,31 @@ def _common(table: FloatArray) -> FloatArray:
     return table[:, np.isfinite(table).all(0)]
 
 
-def _difference(task: str, metric: str, tables: list[FloatArray], agents: list[str], seed: int) -> Difference:
-    pairs = statistics.paired_differences(tables)
+def _difference(
+    task: str, metric: Metric, tables: list[FloatArray], agents: list[str], margin: float, seed: int
+) -> Difference:
+    pairs = statistics.paired_differences(tables, margin=margin)
     p = float(pairs.p[0, 1])
     runs = sum(t.shape[1] for t in tables)
     first, second = (float(np.mean([t[i].mean() for t in tables])) for i in (0, 1))
     found = Difference(
         task,
-        metric,
+        metric.name,
+        metric.higher_is_better,
         runs,
         first,
         second,
         float(pairs.difference[0, 1]),
-        float(pairs.standard_error[0, 1]) if runs > len(tables) else None,
+        margin,
+        float(pairs.standard_error[0, 1]) if pairs.num_runs[0, 1] > len(tables) else None,
         None if np.isnan(p) else p,
         None,
         statistics.probability_of_improvement(
-            [t[0] for t in tables], [t[1] for t in tables], rng=np.random.default_rng(seed)
+            *([metric.sign * t[i] for t in tables] for i in (0, 1)), rng=np.random.default_rng(seed)
         ),
     )
     return msgspec.structs.replace(found, better=_better(found, p, agents))
 
 
 def _better(d: Difference, p: float, agents: list[str]) -> str | None:
-    return None if p > ALPHA else agents[0 if d.difference < 0 else 1]
+    return None if p > ALPHA else agents[0 if (d.difference < 0) != d.higher_is_better else 1]

@@ -22,6 +22,7 @@ from regret_envs.benchmarks.analysis.task_results import TaskResults
 from regret_envs.benchmarks.analysis.vanishing import Verdict
 from regret_envs.benchmarks.tasks.task import Task, make_world
 from regret_envs.games import Game
+from regret_envs.metrics import Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +84,7 @@ def curves(r: TaskResults, metric: str, looks: Mapping[str, int], *, legend: boo
         legend: whether the figure names them.
     """
     figure, axes = _figure()
-    regret = "regret" in metric
+    regret = r.metric(metric).normalize == "regret"
     rounds = np.array(r.rounds, dtype=np.float64)
     for agent, index in looks.items():
         values = np.stack([r.values(agent, metric, at=t) for t in r.rounds])
@@ -96,9 +97,10 @@ def curves(r: TaskResults, metric: str, looks: Mapping[str, int], *, legend: boo
             shown = low > 0
             color = look(index)["color"]
             axes.fill_between(rounds, low, high, where=shown, color=color, alpha=0.15, linewidth=0)
-    if metric in _THEORY and r.unit:
+    if metric in _THEORY and r.num_actions > 1:
         name, factor = _THEORY[metric]
-        rate = r.unit / np.sqrt(r.horizon) * np.sqrt(factor(r.num_actions) / rounds)
+        unit = r.loss_scale * np.sqrt(np.log(r.num_actions) / 2)
+        rate = unit * np.sqrt(factor(r.num_actions) / rounds)
         axes.plot(rounds, rate, color="#000000", linewidth=1.2, linestyle=(0, (1, 1)), zorder=5)
         axes.annotate(
             name,
@@ -115,7 +117,7 @@ def curves(r: TaskResults, metric: str, looks: Mapping[str, int], *, legend: boo
     if not any(np.isfinite(line.get_ydata()).any() for line in axes.lines):
         axes.text(0.5, 0.5, "nothing above 0", ha="center", transform=axes.transAxes)
     axes.set_xlabel("round T")
-    axes.set_ylabel(metric.replace("_", " ") + (" / T" if regret else ""))
+    axes.set_ylabel(r.metric(metric).title + (" / T" if regret else ""))
     if legend:
         figure.set_size_inches(6.4, 3.4)
         figure.legend(loc="outside right upper", fontsize=7, frameon=False, handlelength=3)
@@ -143,18 +145,31 @@ def growth_figure(found: Sequence[Verdict]) -> Figure:
     return figure
 
 
-def profile(samples: Mapping[str, Sequence[FloatArray]], metric: str, looks: Mapping[str, int]) -> Figure:
-    """Performance profiles: the share of runs, over tasks, that score at most τ; higher is better."""
+def profile(
+    samples: Mapping[str, Sequence[FloatArray]],
+    metric: Metric,
+    looks: Mapping[str, int],
+    *,
+    legend: bool = False,
+) -> Figure:
+    """Performance profiles: the share of runs, over tasks, that score at most τ; higher is better.
+
+    Where more is better, the share that score at least τ.
+    """
     figure, axes = _figure()
     every = np.concatenate([x for a in looks for x in samples[a]])
-    low, high = np.quantile(every, [0.0, 0.98])
+    low, high = np.quantile(every, [0.02, 1.0] if metric.higher_is_better else [0.0, 0.98])
     thresholds = np.linspace(low, high, 120)
     for agent, index in looks.items():
-        share = statistics.performance_profile(samples[agent], thresholds)
+        costs = [metric.sign * x for x in samples[agent]]
+        share = statistics.performance_profile(costs, metric.sign * thresholds)
         axes.plot(thresholds, share, label=agent, linewidth=1.3, **look(index))
-    axes.set_xlabel(f"τ, normalized {metric.replace('_', ' ')}")
-    axes.set_ylabel("share of runs at most τ")
+    axes.set_xlabel(f"τ, normalized {metric.title}")
+    axes.set_ylabel(f"share of runs at {'least' if metric.higher_is_better else 'most'} τ")
     axes.set_ylim(-0.02, 1.02)
+    if legend:
+        figure.set_size_inches(6.4, 3.4)
+        figure.legend(loc="outside right upper", fontsize=7, frameon=False, handlelength=3)
     return figure
 
 

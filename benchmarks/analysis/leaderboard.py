@@ -1,17 +1,17 @@
 """The leaderboard: a pure function of result rows.
 
-Lower is better everywhere. Where scores of different tasks meet, a regret is divided by
-`loss_scale · sqrt(T ln d / 2)`, about what the best algorithms guarantee (with one action, d = 1,
-the score is 0); a gap is multiplied by T first, which makes it a regret.
+Each metric says which direction is better and how its values become scores that can be averaged over tasks
+(`regret_envs.metrics.normalization`): a regret is divided by `loss_scale · sqrt(T ln d / 2)`, about what the
+best algorithms guarantee; a gap is multiplied by T first, which makes it a regret.
 
 Ranks are tie groups: agents that a paired test on their common runs cannot tell apart (at 5 %, with
-Holm's correction over all pairs in the table) share one; see `statistics.tie_ranks`.
+Holm's correction over all pairs in the table), or whose scores differ by no more than the equivalence
+margin, share one; see `statistics.tie_ranks`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -27,10 +27,11 @@ SCORE_METRICS = ("external_regret", "swap_regret")
 ALPHA = 0.05
 MARK = "†"
 """Stands at an agent that often gave no answer; see `Leaderboard.fallbacks`."""
+MARGIN = 0.001
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """A mean over runs and its standard error (None for a single run)."""
+    """A mean over runs and its standard error (None for a single run, or runs that are copies of one)."""
 
     mean: float
     standard_error: float | None
@@ -61,12 +62,20 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class TaskTable(msgspec.Struct, frozen=True):
-    """All agents on one task at its horizon, best first; `metrics` has the ranking one first."""
+    """All agents on one task at its horizon, best first.
+
+    Attributes:
+        task, version, horizon: the task.
+        metrics: the metrics, the ranking one first.
+        higher_is_better: those of which more is better.
+        entries: the agents.
+    """
 
     task: str
     version: int
     horizon: int
     metrics: tuple[str, ...]
+    higher_is_better: tuple[str, ...]
     entries: list[Entry]
 
 
@@ -78,8 +87,12 @@ class Score(msgspec.Struct, frozen=True):
         rank: by the score, shared by agents that cannot be told apart; None if there is no score.
         overlaps: whether the interval meets that of the agent before or after.
         score: the mean over the common tasks of the normalized metric.
-        low, high: 95 % bootstrap interval over runs; None where every task has a single run.
-        iqm: the interquartile mean with its interval; None where it was not asked for.
+        low, high: 95 % bootstrap interval over runs; None where every task has a single run
+            or copies of one.
+        mean_rank: the mean over the common tasks of its rank, 1 the best; see `statistics.mean_ranks`.
+        iqm: the interquartile mean of all runs.
+        iqm_low, iqm_high: its 95 % interval; None where it was not asked for.
+        worst_task, worst: the common task on which its score is worst, and that score.
         num_runs: over the common tasks.
         not_applicable, failed: on how many tasks.
     """
@@ -90,22 +103,53 @@ class Score(msgspec.Struct, frozen=True):
     score: float | None
     low: float | None
     high: float | None
-    iqm: statistics.Interval | None
+    mean_rank: float | None
+    iqm: float | None
+    iqm_low: float | None
+    iqm_high: float | None
+    worst_task: str | None
+    worst: float | None
     num_runs: int
     not_applicable: int
     failed: int
 
 
+class Partial(msgspec.Struct, frozen=True):
+    """An agent that finished less than half of the tasks, which leaves it out of the scores.
+
+    Attributes:
+        agent: its spec.
+        tasks: those that it finished.
+        num_tasks: of how many.
+        mean: its mean normalized metric on them.
+    """
+
+    agent: str
+    tasks: list[str]
+    num_tasks: int
+    mean: float
+
+
 class ScoreTable(msgspec.Struct, frozen=True):
     """All agents by their score in one metric, over the tasks that all scored agents have in common.
 
-    Where some play less than half of the tasks, there is a table in which they have no score before that
-    in which all have one.
+    Attributes:
+        metric: the metric.
+        higher_is_better: its direction.
+        margin: the equivalence margin: scores that differ by no more share a rank.
+        common_tasks: the tasks.
+        scores: the agents; those that finished less than half of the tasks have no score.
+        partial: what the latter did on the tasks that they finished.
+        reason: why no task is in common; None where one is.
     """
 
     metric: str
+    higher_is_better: bool
+    margin: float
     common_tasks: list[str]
     scores: list[Score]
+    partial: list[Partial]
+    reason: str | None
 
 
 class Leaderboard(msgspec.Struct, frozen=True):
@@ -124,9 +168,9 @@ class Leaderboard(msgspec.Struct, frozen=True):
 
 
 def estimate(values: Sequence[float] | FloatArray) -> Estimate:
-    """Mean ± standard error, the sample standard deviation (n − 1) over √n."""
+    """Mean ± standard error, the sample standard deviation (n − 1) over √n; copies are one observation."""
     x = np.asarray(values, dtype=np.float64)
-    error = float(x.std(ddof=1) / np.sqrt(len(x))) if len(x) > 1 else None
+    error = None if statistics.is_copied(x) else float(x.std(ddof=1) / np.sqrt(len(x)))
     return Estimate(float(x.mean()), error, len(x))
 
 
@@ -136,7 +180,8 @@ def leaderboard(
     metric: str | None = None,
     tasks: Collection[str] | None = None,
     agents: Collection[str] | None = None,
-    iqm: bool = False,
+    iqm_intervals: bool = False,
+    margin: float = MARGIN,
     seed: int = 0,
 ) -> Leaderboard:
     """What the rows come to.
@@ -151,9 +196,15 @@ def leaderboard(
             swap regret.
         tasks: task ids to take, in this order; None: all there are, by name.
         agents: agent specs to take; None: all there are.
-        iqm: whether the scores come with interquartile means, which take longest.
+        iqm_intervals: whether the interquartile means come with intervals, which take longest.
+        margin: the equivalence margin, as a share of the metric's normalization.
         seed: of the bootstrap.
+
+    Raises:
+        ValueError: if the margin is negative or not finite.
     """
+    if not 0 <= margin < np.inf:
+        raise ValueError(f"the equivalence margin must be at least 0 and finite, got {margin}")
     rows = list(rows)
     results, notes = task_results(rows, tasks=tasks, agents=agents)
     results = [r for r in results if metric is None or metric in r.metrics]
@@ -164,14 +215,19 @@ def leaderboard(
         f"{MARK} {agent}: {share:.1%} of its decisions are uniform play, since no answer could be read"
         for agent, share in fallbacks.items()
     ]
-    tables = [_task_table(r, metric) for r in results]
+    tables = [_task_table(r, metric, margin) for r in results]
     notes += _reasons(tables)
     overall = [
-        _scores(results, m, compared, iqm, seed)
-        for m in ([metric] if metric else SCORE_METRICS)
-        for compared in _compared(results, m)
+        _scores([r for r in results if m in r.metrics], m, margin, iqm_intervals, seed)
+        for m in ([metric] if metric else _score_metrics(results))
     ]
     return Leaderboard(tables, overall, notes, fallbacks)
+
+
+def _score_metrics(results: Sequence[TaskResults]) -> Sequence[str]:
+    """External and swap regret where any task has them, else the tasks' main metrics."""
+    measured = {m for r in results for m in r.metrics}
+    return [m for m in SCORE_METRICS if m in measured] or list(dict.fromkeys(r.metrics[0] for r in results))
 
 
 def _reasons(tables: Sequence[TaskTable]) -> list[str]:
@@ -189,16 +245,17 @@ def _reasons(tables: Sequence[TaskTable]) -> list[str]:
     return [f"{', '.join(agents)}: {why} on {on}" for (why, on), agents in lines.items()]
 
 
-def _task_table(r: TaskResults, metric: str | None) -> TaskTable:
+def _task_table(r: TaskResults, metric: str | None, margin: float) -> TaskTable:
     """The agents, best first; those without a score last."""
     first = metric or r.metrics[0]
     columns = (first, *(m for m in r.metrics if m != first))
     estimates = {a: {m: estimate(r.values(a, m)) for m in columns} for a in r.played}
-    agents = sorted(estimates, key=lambda a: estimates[a][first].mean)
-    means = [estimates[a][first].mean for a in agents]
+    sign = r.metric(first).sign
+    agents = sorted(estimates, key=lambda a: sign * estimates[a][first].mean)
+    costs = [sign * estimates[a][first].mean for a in agents]
     entries = []
     if agents:
-        ranks = _ranks(means, [r.paired(agents, first)])
+        ranks = _ranks(costs, [sign * r.paired(agents, first)], margin * r.normalization(first))
         meets = statistics.overlaps([_normal_interval(estimates[a][first]) for a in agents])
         entries = [
             Entry(a, "ok", rank, meet, estimates[a], 0, None)
@@ -210,7 +267,8 @@ def _task_table(r: TaskResults, metric: str | None) -> TaskTable:
             message = next(cell[0].message for cell in cells if cell[0].status == status)
             failed = sum(cell[0].status == "failed" for cell in cells)
             entries.append(Entry(agent, status, None, False, {}, failed, message))
-    return TaskTable(r.task, r.version, r.horizon, columns, entries)
+    higher = tuple(m for m in columns if r.metric(m).higher_is_better)
+    return TaskTable(r.task, r.version, r.horizon, columns, higher, entries)
 
 
 def _normal_interval(e: Estimate) -> tuple[float, float] | None:
@@ -219,69 +277,96 @@ def _normal_interval(e: Estimate) -> tuple[float, float] | None:
     return e.mean - 1.96 * e.standard_error, e.mean + 1.96 * e.standard_error
 
 
-def _ranks(means: Sequence[float], tables: Sequence[FloatArray]) -> list[int]:
-    """Tie ranks of agents in the order of their means, by the paired test over the tables."""
-    p = statistics.holm_pairs(statistics.paired_differences(tables).p)
-    return statistics.tie_ranks(means, p, alpha=ALPHA)
-
-
-def _compared(results: Sequence[TaskResults], metric: str) -> list[set[str]]:
-    """The agents that are compared on what they have in common: one that plays little leaves little.
-
-    So those that play at least half of the tasks come first, and all together after them.
-    """
-    results = [r for r in results if metric in r.metrics]
-    played = Counter(a for r in results for a in r.agents if r.status(a) == "ok")
-    most = {agent for agent, count in played.items() if 2 * count >= len(results)}
-    return [most, set(played)] if 1 < len(most) < len(played) else [set(played)]
+def _ranks(costs: Sequence[float], tables: Sequence[FloatArray], margin: float) -> list[int]:
+    """Tie ranks of agents in the order of their costs, by the paired test over the tables."""
+    p = statistics.holm_pairs(statistics.paired_differences(tables, margin=margin).p)
+    return statistics.tie_ranks(costs, p, alpha=ALPHA)
 
 
 def _scores(
-    results: Sequence[TaskResults], metric: str, compared: Collection[str], iqm: bool, seed: int
+    results: Sequence[TaskResults], metric: str, margin: float, iqm_intervals: bool, seed: int
 ) -> ScoreTable:
+    """The scores over the tasks that all agents that play at least half of the tasks have in common."""
     # By name, so that the bootstrap does not depend on the order that tasks are shown in.
-    results = sorted((r for r in results if metric in r.metrics), key=lambda r: r.task)
-    agents = sorted({agent for r in results for agent in r.agents})
-    scored = sorted(compared)
+    results = sorted(results, key=lambda r: r.task)
+    higher = bool(results) and results[0].metric(metric).higher_is_better
+    sign = -1 if higher else 1
+    agents = sorted({a for r in results for a in r.agents})
+    played = {a: [r for r in results if r.status(a) == "ok"] for a in agents}
+    scored = [a for a in played if played[a] and 2 * len(played[a]) >= len(results)]
+    scored = scored or [a for a in played if played[a]]
     common = [r for r in results if all(r.status(a) == "ok" for a in scored)]
 
-    def score(agent: str, rank: int | None = None, **found: Any) -> Score:
+    def score(agent: str, **found: Any) -> Score:
         counts = [sum(r.status(agent) == status for r in results) for status in ("n/a", "failed")]
-        none: dict[str, Any] = dict.fromkeys(("score", "low", "high", "iqm"))
+        none: dict[str, Any] = dict.fromkeys(Score.__struct_fields__)
         given = none | {"num_runs": 0, "overlaps": False} | found
-        return Score(agent=agent, rank=rank, not_applicable=counts[0], failed=counts[1], **given)
+        return Score(**given | {"agent": agent, "not_applicable": counts[0], "failed": counts[1]})
 
-    if not common:
-        return ScoreTable(metric, [], [score(agent) for agent in agents])
+    partial = [
+        Partial(
+            agent,
+            [r.task for r in done],
+            len(results),
+            float(np.mean([r.normalized(r.values(agent, metric), metric).mean() for r in done])),
+        )
+        for agent, done in played.items()
+        if done and agent not in scored
+    ]
+    if not common or not scored:
+        reason = _nothing_in_common(results, {a: played[a] for a in scored})
+        return ScoreTable(metric, higher, margin, [], [score(a) for a in agents], partial, reason)
     samples = {a: [r.normalized(r.values(a, metric), metric) for r in common] for a in scored}
-    means = {a: float(np.mean([x.mean() for x in samples[a]])) for a in scored}
-    scored.sort(key=lambda a: means[a])
+    means = {a: np.array([x.mean() for x in samples[a]]) for a in scored}
+    scored.sort(key=lambda a: sign * means[a].mean())
     ranks = _ranks(
-        [means[a] for a in scored], [r.normalized(r.paired(scored, metric), metric) for r in common]
+        [float(sign * means[a].mean()) for a in scored],
+        [sign * r.normalized(r.paired(scored, metric), metric) for r in common],
+        margin,
     )
+    costs = sign * np.stack([means[a] for a in scored])
+    mean_ranks = statistics.mean_ranks(costs, np.full(len(common), margin))
     intervals = statistics.bootstrap_intervals([samples[a] for a in scored], seed=seed)
-    middle: list[statistics.Interval | None] = [None] * len(scored)
-    if iqm:
-        middle = [*statistics.bootstrap_intervals([samples[a] for a in scored], seed=seed, statistic="iqm")]
     known = [
-        (i.low, i.high) if any(len(x) > 1 for x in samples[a]) else None
+        None if all(map(statistics.is_copied, samples[a])) else (i.low, i.high)
         for a, i in zip(scored, intervals, strict=True)
     ]
-    scores = [
-        score(
-            agent,
-            rank,
-            score=means[agent],
-            low=interval and interval[0],
-            high=interval and interval[1],
-            iqm=q,
-            num_runs=sum(map(len, samples[agent])),
-            overlaps=meet,
+    middle: Sequence[statistics.Interval | None] = [None] * len(scored)
+    if iqm_intervals:
+        middle = statistics.bootstrap_intervals([samples[a] for a in scored], seed=seed, statistic="iqm")
+    meets = statistics.overlaps(known)
+    scores = []
+    for place, agent in enumerate(scored):
+        worst = int(costs[place].argmax())
+        interval, iqm = known[place], middle[place]
+        scores.append(
+            score(
+                agent,
+                rank=ranks[place],
+                overlaps=meets[place],
+                score=float(means[agent].mean()),
+                low=interval and interval[0],
+                high=interval and interval[1],
+                mean_rank=float(mean_ranks[place]),
+                iqm=statistics.interquartile_mean(samples[agent]),
+                iqm_low=iqm.low if iqm and interval else None,
+                iqm_high=iqm.high if iqm and interval else None,
+                worst_task=common[worst].task,
+                worst=float(means[agent][worst]),
+                num_runs=sum(map(len, samples[agent])),
+            )
         )
-        for agent, rank, interval, q, meet in zip(
-            scored, ranks, known, middle, statistics.overlaps(known), strict=True
-        )
+    scores += [score(a) for a in agents if a not in samples]
+    return ScoreTable(metric, higher, margin, [r.task for r in common], scores, partial, None)
+
+
+def _nothing_in_common(results: Sequence[TaskResults], played: Mapping[str, Sequence[TaskResults]]) -> str:
+    """Why there are no scores: nobody finished a task, or who lacks which."""
+    if not played:
+        return f"no agent finished any of {', '.join(r.task for r in results) or 'the tasks'}"
+    lacking = [
+        f"{agent} has no result on {', '.join(r.task for r in results if r not in done)}"
+        for agent, done in played.items()
+        if len(done) < len(results)
     ]
-    return ScoreTable(
-        metric, [r.task for r in common], scores + [score(a) for a in agents if a not in samples]
-    )
+    return f"no task was finished by all agents: {'; '.join(lacking)}; choose with --agents or --tasks"

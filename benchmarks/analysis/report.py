@@ -11,12 +11,12 @@ from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from regret_envs.agents.llm.transcripts import read as read_transcript
 from regret_envs.benchmarks.analysis import figures, tables
 from regret_envs.benchmarks.analysis.figures import MOST_AGENTS, look
-from regret_envs.benchmarks.analysis.leaderboard import Leaderboard, ScoreTable, leaderboard
+from regret_envs.benchmarks.analysis.leaderboard import MARGIN, Leaderboard, ScoreTable, leaderboard
 from regret_envs.benchmarks.analysis.standings import tournament
 from regret_envs.benchmarks.analysis.tables import Table
 from regret_envs.benchmarks.analysis.task_results import TaskResults, task_results
@@ -28,12 +28,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_BYTES = 1_000_000
+_OTHER = {"score": "tasks", "task": "scores"}
 
 
 def report(
     rows: Iterable[Row],
     *,
     tasks: Sequence[str] | None = None,
+    agents: Sequence[str] | None = None,
+    by: Literal["task", "score"] | None = None,
+    margin: float = MARGIN,
     title: str = "regret-envs",
     transcripts: Sequence[Path] = (),
 ) -> str:
@@ -44,6 +48,9 @@ def report(
     Args:
         rows: result rows.
         tasks: task ids, in this order; None: all there are, by name.
+        agents: agent specs; None: all there are.
+        by: tasks alone or scores alone; None: both.
+        margin: the equivalence margin, as in `leaderboard`.
         title: its heading.
         transcripts: files of language models' transcripts to show.
 
@@ -54,7 +61,7 @@ def report(
     rows = list(rows)
     talks = [tables.transcript_table(str(path), read_transcript(path)) for path in transcripts]
     for most in (MOST_AGENTS, 5, 3, 1):
-        page = _Page(rows, tasks, most, talks).html(title)
+        page = _Page(rows, tasks, agents, margin, most, talks).html(title, by)
         if len(page.encode()) < MOST_BYTES:
             break
     return page
@@ -64,17 +71,25 @@ class _Page:
     """The sections of a report."""
 
     def __init__(
-        self, rows: list[Row], tasks: Sequence[str] | None, most: int, talks: Sequence[Table]
+        self,
+        rows: list[Row],
+        tasks: Sequence[str] | None,
+        agents: Sequence[str] | None,
+        margin: float,
+        most: int,
+        talks: Sequence[Table],
     ) -> None:
-        self._rows = rows
+        self._rows = [r for r in rows if agents is None or r.is_pairing or r.agent in agents]
+        self._agents = agents
+        self._margin = margin
         self._talks = talks
         self._most = most
-        self._results, _ = task_results(rows, tasks=tasks)
-        self._board = leaderboard(rows, tasks=tasks, iqm=True)
+        self._results, _ = task_results(rows, tasks=tasks, agents=agents)
+        self._board = leaderboard(rows, tasks=tasks, agents=agents, iqm_intervals=True, margin=margin)
         self._count = 0
         self._places: dict[str, int] = {}
 
-    def html(self, title: str) -> str:
+    def html(self, title: str, by: str | None) -> str:
         with figures.style():
             sections = [
                 ("scores", "Leaderboard", self._scores(self._board)),
@@ -83,7 +98,7 @@ class _Page:
                 ("language", "Language models", self._language()),
                 ("run", "What was run", self._run()),
             ]
-        shown = [(id, name, body) for id, name, body in sections if body]
+        shown = [(id, name, body) for id, name, body in sections if body and (by is None or id != _OTHER[by])]
         links = "".join(f'<li><a href="#{id}">{escape(name)}</a></li>' for id, name, _ in shown)
         body = "".join(
             f'<section aria-labeledby="{id}"><h2 id="{id}">{escape(name)}</h2>{content}</section>'
@@ -92,7 +107,8 @@ class _Page:
         return _FRAME.format(title=escape(title), links=links, body=body, style=_STYLE)
 
     def _scores(self, board: Leaderboard) -> str:
-        columns = ["score", "interval", "iqm", "iqm_interval", "runs", "n/a", "failed"]
+        columns = ["score", "interval", "mean_rank", "iqm", "iqm_interval", "worst", "worst_task", "runs"]
+        columns += ["n/a", "failed"]
         found = tables.leaderboard_tables(board, columns)[len(board.tasks) :]
         return "".join(
             self._table(table) + self._profile(overall)
@@ -109,9 +125,9 @@ class _Page:
             return ""
         name = overall.metric.replace("_", " ")
         figure = self._figure(
-            figures.profile(samples, overall.metric, looks),
+            figures.profile(samples, results[0].metric(overall.metric), looks),
             f"Performance profiles in {name}",
-            "The share of runs, averaged over the common tasks, that score at most τ; higher is better.",
+            "The share of runs, averaged over the common tasks, that score τ or better. Higher is better.",
         )
         return f'<div class="figures">{figure}</div>{_legend(looks)}'
 
@@ -172,7 +188,7 @@ class _Page:
 
     def _tournaments(self) -> list[tuple[str, str, str]]:
         found = [
-            tournament(self._rows, task)
+            tournament(self._rows, task, self._agents, margin=self._margin)
             for task in dict.fromkeys(row.task for row in self._rows if row.is_pairing)
         ]
         body = ""

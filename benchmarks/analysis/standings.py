@@ -8,7 +8,8 @@ import msgspec
 import numpy as np
 
 from regret_envs.arrays import FloatArray
-from regret_envs.benchmarks.analysis.leaderboard import estimate
+from regret_envs.benchmarks.analysis import statistics
+from regret_envs.benchmarks.analysis.leaderboard import MARGIN, estimate
 from regret_envs.benchmarks.analysis.nash_averaging import nash_averaging
 from regret_envs.benchmarks.running.results import Row, complete_cells
 
@@ -39,7 +40,7 @@ class Standing(msgspec.Struct, frozen=True):
     """An agent in the ranking.
 
     Attributes:
-        rank: by mean payoff, highest first.
+        rank: by mean payoff, highest first; shared by agents within the equivalence margin.
         agent: its spec.
         mean_payoff, error: over all opponents, itself included, and both seats; its standard error.
         nash: its weight in the maximum-entropy equilibrium of the meta-game.
@@ -66,6 +67,7 @@ class Tournament(msgspec.Struct, frozen=True):
     pairings: list[Pairing]
     standings: list[Standing]
     notes: list[str]
+    margin: float
 
     def payoffs(self) -> FloatArray:
         """(n, n): the row agent's payoff in seat 0 against the column agent in seat 1."""
@@ -73,13 +75,16 @@ class Tournament(msgspec.Struct, frozen=True):
         return np.array([p.payoff[0] for p in self.pairings]).reshape(n, n)
 
 
-def tournament(rows: Iterable[Row], task: str, agents: Sequence[str] | None = None) -> Tournament:
+def tournament(
+    rows: Iterable[Row], task: str, agents: Sequence[str] | None = None, *, margin: float = MARGIN
+) -> Tournament:
     """The pairings of a task and the ranking that follows from them.
 
     Args:
         rows: result rows.
         task: the id of a `planning.tournament_task`.
         agents: who takes part; None: all that the rows have.
+        margin: the equivalence margin, as a share of the range of the losses.
     """
     pairs: dict[tuple[str, str], list[list[Row]]] = {}
     for cell in complete_cells(rows).values():
@@ -109,7 +114,10 @@ def tournament(rows: Iterable[Row], task: str, agents: Sequence[str] | None = No
         why = f"{bad_rows[0].status}: {bad_rows[0].reason}" if bad_rows else "has not played everyone"
         notes.append(f"{worst} is left out: {why}")
     pairings = [_pairing(x, y, pairs[x, y]) for x in taking for y in taking]
-    return Tournament(task, taking, pairings, _standings(taking, pairings), notes)
+    scale = next((pairs[x, y][0][0].loss_scale for x in taking for y in taking), 1.0)
+    return Tournament(
+        task, taking, pairings, _standings(taking, pairings, margin * scale), notes, margin * scale
+    )
 
 
 def _went_well(cells: Sequence[list[Row]]) -> bool:
@@ -139,7 +147,7 @@ def _pairing(row: str, column: str, cells: Sequence[list[Row]]) -> Pairing:
     )
 
 
-def _standings(agents: Sequence[str], pairings: Sequence[Pairing]) -> list[Standing]:
+def _standings(agents: Sequence[str], pairings: Sequence[Pairing], margin: float) -> list[Standing]:
     n = len(agents)
     if not n:
         return []
@@ -148,15 +156,20 @@ def _standings(agents: Sequence[str], pairings: Sequence[Pairing]) -> list[Stand
     # Over both seats: what i gets from playing j.
     both = (payoffs[:, :, 0] + payoffs[:, :, 1].T) / 2
     means = both.mean(1)
-    spread = np.sqrt((errors[:, :, 0] ** 2).sum(1) + (errors[:, :, 1] ** 2).sum(0)) / (2 * n)
+    # A pairing whose runs are copies of one adds no variance; where all are, there is no error.
+    variances = errors**2
+    spread = np.sqrt(np.nansum(variances[:, :, 0], 1) + np.nansum(variances[:, :, 1], 0)) / (2 * n)
+    copied = np.isnan(variances[:, :, 0]).all(1) & np.isnan(variances[:, :, 1]).all(0)
     nash, nash_payoff = nash_averaging((both - both.T) / 2)
+    within = np.where(np.abs(means[:, None] - means) <= margin, 1.0, np.nan)
+    ranks = statistics.tie_ranks(list(-means), within)
     order = sorted(range(n), key=lambda i: -means[i])
     return [
         Standing(
-            int((means > means[i]).sum()) + 1,
+            ranks[i],
             agents[i],
             float(means[i]),
-            None if np.isnan(spread[i]) else float(spread[i]),
+            None if copied[i] else float(spread[i]),
             float(nash[i]),
             float(nash_payoff[i]),
         )

@@ -16,10 +16,11 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from regret_envs.arrays import FloatArray
+from regret_envs.arrays import BoolArray, FloatArray
 
 NUM_RESAMPLES = 2000
 _EQUAL = 1e-9
+_COPIED = 1e-12
 _BLOCK_CELLS = 1 << 21
 
 
@@ -39,8 +40,8 @@ class Pairs(msgspec.Struct, frozen=True):
             has no run in common.
         standard_error: its standard error, 0 where every task has a single run.
         num_runs: common runs over all tasks.
-        p: two-sided p-values of no difference; NaN where they differ and no run is repeated, so
-            that there is nothing to test with.
+        p: two-sided p-values of no difference, 1 within the equivalence margin; NaN where they differ and
+            no run is repeated, so that there is nothing to test with.
     """
 
     difference: FloatArray
@@ -149,15 +150,48 @@ def probability_of_improvement(
     return _interval(estimate, drawn, level)
 
 
-def paired_differences(tables: Sequence[FloatArray]) -> Pairs:
+def is_copied(values: FloatArray) -> bool:
+    """Whether all runs have one value: neither world nor agents draw, so the runs are copies of one.
+
+    Copies are one observation, from which there is no test and no interval.
+
+    Args:
+        values: shape (num_runs,), equal here if they agree to 1e-12 of their size.
+    """
+    return bool(np.ptp(values) <= _COPIED * np.abs(values).max())
+
+
+def mean_ranks(means: FloatArray, margins: FloatArray) -> FloatArray:
+    """The mean over tasks of every agent's rank, 1 the best; agents within the margin share the mean rank.
+
+    On a task an agent's rank is 1 plus the number of agents that are lower by more than the margin, plus
+    half the number of others within it.
+
+    Args:
+        means: shape (num_agents, num_tasks), lower is better.
+        margins: shape (num_tasks,): a difference up to it does not count.
+
+    Returns:
+        Shape (num_agents,).
+    """
+    difference = means[:, None] - means
+    better = difference > margins
+    within = np.abs(difference) <= margins
+    return (0.5 + (better + 0.5 * within).sum(1)).mean(1)
+
+
+def paired_differences(tables: Sequence[FloatArray], *, margin: float = 0.0) -> Pairs:
     """Differences between all agents on the runs that both played: a paired t-test over tasks.
 
     A common run is the same seed and number, so the agents faced the same losses. With one task this
     is the paired t-test; over several, the variances of the tasks' means add up, and the degrees of
-    freedom are Welch and Satterthwaite's (1946). Differences below 1e-9 of the scores' size are none.
+    freedom are Welch and Satterthwaite's (1946). Where both agents' runs are copies (see `is_copied`), they
+    count as one run.
 
     Args:
-        tables: one array (num_agents, num_runs) a task, NaN where an agent did not play a run.
+        tables: one array (num_agents, num_runs) per task, NaN where an agent did not play a run.
+        margin: the equivalence margin: a mean difference up to it, or up to 1e-9 of the scores' size, does
+            not count, and its p is 1.
     """
     from scipy.special import stdtr
 
@@ -170,7 +204,8 @@ def paired_differences(tables: Sequence[FloatArray]) -> Pairs:
             for table in tables:
                 d = table[i] - table
                 n = np.isfinite(d).sum(1)
-                mean = np.nansum(d, axis=1) / n
+                n = np.where(_both_copied(table[i], table), np.minimum(n, 1), n)
+                mean = np.nansum(d, axis=1) / np.isfinite(d).sum(1)
                 squares = np.nansum((d - mean[:, None]) ** 2, axis=1)
                 v = np.where(n > 1, squares / (n - 1) / n, 0.0) / len(tables) ** 2
                 total += mean / len(tables)
@@ -182,8 +217,20 @@ def paired_differences(tables: Sequence[FloatArray]) -> Pairs:
             # Without any variance there is no test: certain if runs were repeated, else unknown.
             certain = np.where(count > len(tables), 0.0, np.nan)
             tested = np.where(variance > 0, 2 * stdtr(variance**2 / spread, -t), certain)
-            p[i] = np.where(np.abs(total) <= _EQUAL * size, 1.0, tested)
+            p[i] = np.where(np.abs(total) <= max(margin, _EQUAL * size), 1.0, tested)
     return Pairs(difference, error, runs, p)
+
+
+def _both_copied(row: FloatArray, table: FloatArray) -> BoolArray:
+    """Of every agent in the table, whether its runs and those of `row`, where both played, are copies."""
+    common = np.isfinite(row) & np.isfinite(table)
+
+    def copied(values: FloatArray) -> BoolArray:
+        low = np.where(common, values, np.inf).min(1)
+        high = np.where(common, values, -np.inf).max(1)
+        return np.asarray(high - low <= _COPIED * np.maximum(np.abs(low), np.abs(high)))
+
+    return copied(np.broadcast_to(row, table.shape)) & copied(table)
 
 
 def holm(p: FloatArray) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ import numpy as np
 from regret_envs.agents.llm.transcripts import Exchange
 from regret_envs.agents.usage import Usage
 from regret_envs.benchmarks.analysis.leaderboard import (
+    MARGIN,
     MARK,
     Entry,
     Estimate,
@@ -42,6 +44,7 @@ class Table:
         rows: as many cells as columns.
         numbers: how many of the last columns are numbers: to the right, and never cut or wrapped.
         note: below the table.
+        optional: columns that a narrow terminal leaves out, the first ones first.
     """
 
     title: str
@@ -49,6 +52,7 @@ class Table:
     rows: Sequence[Sequence[str]]
     numbers: int = 0
     note: str = ""
+    optional: Sequence[str] = ()
 
 
 def markdown(tables: Sequence[Table]) -> str:
@@ -74,7 +78,7 @@ def markdown(tables: Sequence[Table]) -> str:
 
 
 def show(tables: Sequence[Table]) -> None:
-    """Print the tables: drawn, at most 80 columns wide, on a terminal; else in Markdown.
+    """Print the tables: drawn as wide as the terminal, from 80 to 140 columns; elsewhere in Markdown.
 
     A narrower terminal breaks the lines, which loses no digit.
     """
@@ -82,11 +86,12 @@ def show(tables: Sequence[Table]) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    console = Console(width=WIDTH)
+    console = Console(width=min(max(shutil.get_terminal_size((WIDTH, 24)).columns, WIDTH), 140))
     if not console.is_terminal:
         print(markdown(tables), end="")
         return
-    for table in tables:
+    for whole in tables:
+        table = _fitted(whole, console.width)
         console.print(Text(table.title, style="bold"))
         drawn = RichTable(box=None, header_style="dim")
         left = len(table.columns) - table.numbers
@@ -101,6 +106,35 @@ def show(tables: Sequence[Table]) -> None:
         if table.note:
             console.print(Text(table.note, style="dim"))
         console.print()
+
+
+def _fitted(table: Table, width: int) -> Table:
+    """The table without optional columns for which there is no room; its note then says so."""
+
+    def needed(shown: Sequence[int]) -> int:
+        left = len(table.columns) - table.numbers
+        widths = [max(len(table.columns[i]), *(len(row[i]) for row in table.rows), 0) for i in shown]
+        # Text columns are folded at most to a third of the width; columns are two blanks apart.
+        return sum(
+            w if i >= left else min(w, width // 3) for i, w in zip(shown, widths, strict=True)
+        ) + 2 * len(shown)
+
+    shown = list(range(len(table.columns)))
+    dropped = []
+    for name in table.optional:
+        if name in table.columns and needed(shown) > width:
+            shown.remove(list(table.columns).index(name))
+            dropped.append(name)
+    if not dropped:
+        return table
+    line = f"{', '.join(dropped)}: no room for it in {width} columns."
+    return replace(
+        table,
+        columns=[table.columns[i] for i in shown],
+        rows=[[row[i] for i in shown] for row in table.rows],
+        numbers=table.numbers - len(dropped),
+        note="\n".join([*([table.note] if table.note else []), line]),
+    )
 
 
 def print_as(format_: str, content: Any, tables: Sequence[Table]) -> None:
@@ -136,18 +170,25 @@ def mean_and_error(e: Estimate) -> str:
 SCORE_COLUMNS: dict[str, Callable[[Score], str]] = {
     "score": lambda s: "–" if s.score is None else f"{s.score:.4f}",
     "interval": lambda s: "–" if s.low is None else f"[{s.low:.4f}, {s.high:.4f}]",
-    "iqm": lambda s: "–" if s.iqm is None else f"{s.iqm.estimate:.4f}",
-    "iqm_interval": lambda s: (
-        "–" if s.iqm is None or s.low is None else f"[{s.iqm.low:.4f}, {s.iqm.high:.4f}]"
-    ),
+    "mean_rank": lambda s: "–" if s.mean_rank is None else f"{s.mean_rank:.2f}",
+    "iqm": lambda s: "–" if s.iqm is None else f"{s.iqm:.4f}",
+    "iqm_interval": lambda s: "–" if s.iqm_low is None else f"[{s.iqm_low:.4f}, {s.iqm_high:.4f}]",
+    "worst": lambda s: "–" if s.worst is None else f"{s.worst:.3f}",
+    "worst_task": lambda s: s.worst_task or "–",
     "runs": lambda s: str(s.num_runs),
     "n/a": lambda s: str(s.not_applicable),
     "failed": lambda s: str(s.failed),
 }
 """What the table of scores can show, by name."""
 
-_DEFAULT_COLUMNS = ("score", "interval", "n/a", "failed")
-_HEADS = {"interval": "95 % interval", "iqm_interval": "95 % of iqm"}
+_DEFAULT_COLUMNS = ("score", "interval", "mean_rank", "iqm", "worst", "worst_task", "n/a", "failed")
+_HEADS = {
+    "interval": "95 % interval",
+    "iqm": "IQM",
+    "iqm_interval": "95 % of IQM",
+    "mean_rank": "mean rank",
+    "worst_task": "on task",
+}
 
 
 def leaderboard_tables(board: Leaderboard, columns: Sequence[str] = ()) -> list[Table]:
@@ -156,7 +197,7 @@ def leaderboard_tables(board: Leaderboard, columns: Sequence[str] = ()) -> list[
     Args:
         board: the leaderboard.
         columns: metrics to show of the tasks and `SCORE_COLUMNS` of the scores; none of a kind: as
-            many metrics as fit in 80 columns, and score, interval, n/a and failed.
+            many metrics as fit in 80 columns, and all but the interval of the interquartile mean.
     """
     shown = [c for c in columns if c in SCORE_COLUMNS] or _DEFAULT_COLUMNS
     metrics = [c for c in columns if c not in SCORE_COLUMNS]
@@ -166,7 +207,12 @@ def leaderboard_tables(board: Leaderboard, columns: Sequence[str] = ()) -> list[
     tables += [_score_table(t, shown, marked) for t in board.overall]
     if not tables:
         return []
-    note = [*([_SCORE_NOTE] if board.overall else []), _RANK_NOTE, *board.notes]
+    margins = {t.margin for t in board.overall}
+    note = [*([_SCORE_NOTE] if board.overall else []), rank_note(*margins)]
+    if any("*" in row[1] for table in tables for row in table.rows):
+        note.append("*: an agent of your own.")
+    note += [f"{_headed(t.metric, t.higher_is_better)}: {line}" for t in board.overall for line in _lines(t)]
+    note += board.notes
     return [*tables[:-1], replace(tables[-1], note="\n".join(note))]
 
 
@@ -183,24 +229,51 @@ def _task_table(task: TaskTable, metrics: Sequence[str], *, show_na: bool, marke
         if i and room < 0 and not metrics:
             break
         shown += 1
-    rows = [[_rank(e, marked), e.agent, *text[:shown]] for e, text in zip(entries, texts, strict=True)]
+    rows = [[_rank(e, marked), shown_agent(e.agent), *t[:shown]] for e, t in zip(entries, texts, strict=True)]
     runs = sorted({e.num_runs for entry in entries for e in entry.estimates.values()})
     count = " or ".join(map(str, runs)) + (" run" if runs == [1] else " runs")
     return Table(
         f"{task.task} (version {task.version}): T = {task.horizon}, {count}",
-        ["#", "agent", *(m.replace("_", " ") for m in columns[:shown])],
+        ["#", "agent", *(_headed(m, m in task.higher_is_better) for m in columns[:shown])],
         rows,
         numbers=shown,
     )
 
 
+def _headed(metric: str, higher_is_better: bool) -> str:
+    """A metric's name, with an arrow in the direction that is better."""
+    return f"{metric.replace('_', ' ')} {'↑' if higher_is_better else '↓'}"
+
+
+def is_own(agent: str) -> bool:
+    """Whether a spec names the user's own code or weights ("module:Class", "checkpoint:folder")."""
+    return ":" in agent.partition("[")[0]
+
+
+def shown_agent(agent: str) -> str:
+    """A spec for tables: the user's own agents have a star."""
+    return f"{agent} *" if is_own(agent) else agent
+
+
 def _score_table(table: ScoreTable, columns: Sequence[str], marked: Collection[str]) -> Table:
-    name = table.metric.replace("_", " ")
-    rows = [[_rank(s, marked), s.agent, *(SCORE_COLUMNS[c](s) for c in columns)] for s in table.scores]
+    partial = {p.agent for p in table.partial}
+    shown = [s for s in table.scores if s.agent not in partial]
+    rows = [[_rank(s, marked), shown_agent(s.agent), *(SCORE_COLUMNS[c](s) for c in columns)] for s in shown]
     count = len(table.common_tasks)
     heads = ["#", "agent", *(_HEADS.get(c, c) for c in columns)]
-    title = f"{name}, {count} task{'s' * (count != 1)} in common"
-    return Table(title, heads, rows, numbers=len(columns))
+    title = f"{_headed(table.metric, table.higher_is_better)}: scores over {count} task{'s' * (count != 1)}"
+    optional = ("on task", "worst", "IQM", "mean rank")
+    return Table(title, heads, rows, numbers=len(columns), optional=optional)
+
+
+def _lines(table: ScoreTable) -> list[str]:
+    """A line for each agent that plays little, and why there are no scores."""
+    lines = [
+        f"{shown_agent(p.agent)} finished {len(p.tasks)} of {p.num_tasks} tasks ({', '.join(p.tasks)}), "
+        f"mean {p.mean:.4f}"
+        for p in table.partial
+    ]
+    return [*([table.reason] if table.reason else []), *lines]
 
 
 def _rank(e: Entry | Score, marked: Collection[str]) -> str:
@@ -209,20 +282,28 @@ def _rank(e: Entry | Score, marked: Collection[str]) -> str:
 
 
 _SCORE_NOTE = (
-    "score: the mean, over the tasks that all agents with a score have in common, of regret (of a gap "
-    "times T) divided by loss_scale · sqrt(T ln d / 2), 0 at d = 1; lower is better, and below 0 is "
-    "better than the best fixed choice in hindsight. The interval is a bootstrap over runs. n/a, failed: "
-    "tasks that the agent does not play, or failed in."
+    "score: the mean, over the tasks that all agents with a score have in common, of the normalized metric: "
+    "a regret (a gap times T) divided by loss_scale · sqrt(T ln d / 2), 0 at d = 1; below 0 is better than "
+    "the best fixed choice in hindsight. ↓ lower is better, ↑ higher. A few tasks on which agents differ a "
+    "lot can decide the mean; mean rank counts only who is better on how many tasks. Interval: 95 %, "
+    "bootstrap over runs. IQM: the mean of the middle half of all runs. worst: the worst task's score. n/a, "
+    "failed: tasks that the agent does not play, or failed in."
 )
-_RANK_NOTE = (
-    "#: agents share a rank if a paired test on common runs cannot tell them apart (5 %, Holm's "
-    "correction); ~: the 95 % interval meets a neighbor's."
-)
+
+
+def rank_note(margin: float = MARGIN) -> str:
+    """What decides a rank."""
+    return (
+        "#: agents share a rank if a paired test on common runs cannot tell them apart (5 %, Holm's "
+        f"correction) or they differ by at most the equivalence margin, {100 * margin:g} % of the "
+        "normalization; ~: the 95 % interval meets a neighbor's."
+    )
 
 
 _CSV_COLUMNS = (
     *("task", "version", "horizon", "rank", "overlaps", "agent", "status", "metric", "mean"),
-    *("standard_error", "runs", "low", "high", "iqm", "iqm_low", "iqm_high"),
+    *("standard_error", "runs", "low", "high", "iqm", "iqm_low", "iqm_high", "mean_rank"),
+    *("worst_task", "worst"),
 )
 
 
@@ -235,25 +316,25 @@ def leaderboard_csv(board: Leaderboard) -> str:
         for e in task.entries:
             where = [task.task, task.version, task.horizon, e.rank, e.overlaps, e.agent, e.status]
             for metric, x in e.estimates.items():
-                write([*where, metric, x.mean, x.standard_error, x.num_runs, *[None] * 5])
+                write([*where, metric, x.mean, x.standard_error, x.num_runs, *[None] * 8])
             if not e.estimates:
-                write([*where, *[None] * 9])
+                write([*where, *[None] * 12])
     for table in board.overall:
         for s in table.scores:
             status = "ok" if s.score is not None else "no score"
             count = len(table.common_tasks)
             where = [f"{count} task{'s' * (count != 1)}", None, None, s.rank, s.overlaps, s.agent, status]
-            iqm = [None] * 3 if s.iqm is None else [s.iqm.estimate, s.iqm.low, s.iqm.high]
-            write([*where, f"normalized {table.metric}", s.score, None, s.num_runs, s.low, s.high, *iqm])
+            more = [s.low, s.high, s.iqm, s.iqm_low, s.iqm_high, s.mean_rank, s.worst_task, s.worst]
+            write([*where, f"normalized {table.metric}", s.score, None, s.num_runs, *more])
     return out.getvalue()
 
 
-def compare_table(found: Sequence[Difference], first: str, second: str) -> Table:
+def compare_table(found: Sequence[Difference], first: str, second: str, margin: float = MARGIN) -> Table:
     """A line a task and metric."""
     rows = [
         [
             d.task,
-            d.metric.replace("_", " "),
+            _headed(d.metric, d.higher_is_better),
             str(d.num_runs),
             mean_and_error(Estimate(d.difference, d.standard_error, d.num_runs)),
             "–" if d.p is None else f"{d.p:.2g}",
@@ -263,15 +344,20 @@ def compare_table(found: Sequence[Difference], first: str, second: str) -> Table
         for d in found
     ]
     columns = ["task", "metric", "runs", "difference", "p", "better", "P(first)"]
-    return Table(f"{first} (first) and {second} (second)", columns, rows, numbers=5, note=_COMPARE_NOTE)
+    return Table(
+        f"{first} (first) and {second} (second)", columns, rows, numbers=5, note=_compare_note(margin)
+    )
 
 
-_COMPARE_NOTE = (
-    "On the runs that both played. difference: first − second ± standard error; lower is better. p: paired "
-    "t-test, over tasks with Holm's correction; better at 5 %, by the mean where a single run leaves nothing "
-    "to test. P(first): the chance that a run of the first is better than one of the second. all: the "
-    "normalized metric over the tasks."
-)
+def _compare_note(margin: float) -> str:
+    return (
+        "On the runs that both played. difference: first − second ± standard error; ↓ lower is better, ↑ "
+        "higher. p: paired t-test, over tasks with Holm's correction; – where one run, or copies of one, "
+        "leave nothing to test. better: at 5 %, by the mean where there is no test; = where the test cannot "
+        f"tell them apart or they differ by at most the equivalence margin, {100 * margin:g} % of the "
+        "normalization (p is then 1). P(first): the chance that a run of the first is better than one of the "
+        "second. all: the normalized metric over the tasks."
+    )
 
 
 def progress_table(what: str, lines: Sequence[Progress]) -> Table:
@@ -355,7 +441,8 @@ def tournament_tables(found: Tournament, *, pairings: bool = False) -> list[Tabl
         for s in found.standings
     ]
     columns = ["#", "agent", "mean payoff", "nash", "payoff to nash"]
-    tables = [Table(f"{found.task}: ranking", columns, rows, numbers=3, note=_TOURNAMENT_NOTE)]
+    note = f"{_TOURNAMENT_NOTE} #: shared by agents within {found.margin:.3g}, the equivalence margin."
+    tables = [Table(f"{found.task}: ranking", columns, rows, numbers=3, note=note)]
     order = [found.agents.index(s.agent) for s in found.standings]
     if len(order) <= 12:
         payoffs = found.payoffs()[np.ix_(order, order)]

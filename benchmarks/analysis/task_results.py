@@ -7,12 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 
 from regret_envs.arrays import FloatArray
-from regret_envs.benchmarks.running.results import Row, Status, complete_cells
-
-
-def regret_unit(loss_scale: float, horizon: int, num_actions: int) -> float:
-    """loss_scale · sqrt(T ln d / 2): Hedge's guarantee for losses of that range at its best step."""
-    return loss_scale * float(np.sqrt(horizon * np.log(num_actions) / 2))
+from regret_envs.benchmarks.running.results import Row, Status, complete_cells, metric_of
+from regret_envs.metrics import Metric, normalization
 
 
 def task_results(
@@ -70,7 +66,7 @@ class TaskResults:
         metrics: what was measured, the main one first.
         rounds: the rounds at which it was.
         num_actions: d, the largest over players.
-        unit: `regret_unit` of the task.
+        loss_scale: the range of the losses, or the standard deviation of Gaussian ones.
         agents: the cells of every agent that was run.
     """
 
@@ -82,7 +78,8 @@ class TaskResults:
         self.rounds = sorted({row.round for row in ok[0] if row.round}) if ok else []
         self.version = cells[0][0].task_version if cells else 0
         self.num_actions = ok[0][0].num_actions if ok else 0
-        self.unit = regret_unit(ok[0][0].loss_scale, self.horizon, ok[0][0].num_actions) if ok else 0.0
+        self.loss_scale = ok[0][0].loss_scale if ok else 0.0
+        self._facts = {row.metric: metric_of(row) for row in ok[0] if row.metric} if ok else {}
         self.agents: dict[str, list[list[Row]]] = {}
         for cell in cells:
             self.agents.setdefault(cell[0].agent, []).append(cell)
@@ -122,8 +119,20 @@ class TaskResults:
             table[i, [columns[run] for run in self.runs(agent)]] = self.values(agent, metric)
         return table
 
+    def metric(self, name: str) -> Metric:
+        """What is known of a metric: its direction, unit and normalization."""
+        return self._facts[name]
+
+    def normalization(self, name: str) -> float:
+        """What the metric's values are divided by for a score; 0 with one action."""
+        return normalization(
+            self.metric(name).normalize,
+            loss_scale=self.loss_scale,
+            horizon=self.horizon,
+            num_actions=self.num_actions,
+        )
+
     def normalized(self, values: FloatArray, metric: str) -> FloatArray:
-        """Values at the horizon as regrets over `regret_unit`; 0 with one action."""
-        if not self.unit:
-            return np.zeros_like(values)
-        return values * (1 if "regret" in metric else self.horizon) / self.unit
+        """Values at the horizon as scores, see `metrics.normalization`; 0 with one action."""
+        unit = self.normalization(metric)
+        return values / unit if unit else np.zeros_like(values)

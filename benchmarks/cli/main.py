@@ -33,6 +33,7 @@ from regret_envs.benchmarks.cli.results import (
     show_leaderboard,
     status_command,
 )
+from regret_envs.benchmarks.cli.selection import Selection, margin_option
 from regret_envs.benchmarks.cli.train import train
 from regret_envs.benchmarks.cli.validate import validate_command
 from regret_envs.benchmarks.reproduce.command import reproduce
@@ -148,6 +149,8 @@ def _environments() -> Table:
 @click.option("--runs", type=click.IntRange(min=1), help="Runs per task.  [default: the suite's, mostly 64]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @results_option
+@click.option("--tables", is_flag=True, help="Also show a table for each task.")
+@margin_option
 @click.option("--rerun", is_flag=True, help="Rerun cells that already have results.")
 @click.option(
     "--engine",
@@ -173,6 +176,8 @@ def run(
     runs: int | None,
     seed: int,
     results: Path,
+    tables: bool,
+    margin: float,
     rerun: bool,
     engine: Engine,
     executor: str,
@@ -180,7 +185,7 @@ def run(
     allow_llm: bool,
     transcripts: Path | None,
 ) -> None:
-    """Run a suite and show its leaderboard; cells that are already in the results file are not rerun.
+    """Run a suite and show the scores; cells that are already in the results file are not rerun.
 
     An agent is a built-in name or "module:Class" from the working folder, with settings in
     brackets: --agents "hedge[step_size=0.7],blum-mansour,mypkg.mine:Mine".
@@ -204,7 +209,12 @@ def run(
     )
     cells = plan(suite, tasks, specs, runs=runs or default_runs(suite), seed=seed, engine=engine)
     rows = run_cells(cells, results, executor, rerun=rerun, measure=measure, yes=yes)
-    show_leaderboard(rows, [task.id for task in tasks], specs, None, "table", [*notes, *lacking])
+    show_leaderboard(
+        Selection(rows, [task.id for task in tasks], specs),
+        notes=[*notes, *lacking],
+        task_tables=tables,
+        margin=margin,
+    )
     keys = {cell.key for cell in cells}
     failed = [c[0] for key, c in complete_cells(rows).items() if key in keys and c[0].status == "failed"]
     if failed:

@@ -18,6 +18,7 @@ from regret_envs.benchmarks.cli.common import (
     yes_option,
 )
 from regret_envs.benchmarks.cli.results import FORMATS
+from regret_envs.benchmarks.cli.selection import margin_option
 
 
 @click.command("tournament", short_help="Everyone against everyone, in both seats.")
@@ -26,6 +27,7 @@ from regret_envs.benchmarks.cli.results import FORMATS
 @click.option("--horizon", type=click.IntRange(min=1), default=1000, show_default=True, help="Rounds.")
 @click.option("--runs", type=click.IntRange(min=1), default=64, show_default=True, help="Runs per pairing.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@margin_option
 @click.option("--pairings", is_flag=True, help="Also show every pairing.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
 @results_option
@@ -37,6 +39,7 @@ def tournament_command(
     horizon: int,
     runs: int,
     seed: int,
+    margin: float,
     pairings: bool,
     format_: str,
     results: Path,
@@ -56,7 +59,7 @@ def tournament_command(
     specs, lacking = chosen_agents(agents)
     cells = plan_tournament(task, specs, runs=runs, seed=seed)
     rows = run_cells(cells, results, executor, rerun=False, measure=measure, yes=yes)
-    found = standings.tournament(rows, task.id, specs)
+    found = standings.tournament(rows, task.id, specs, margin=margin)
     for line in [*lacking, *found.notes]:
         say(line)
     if not found.agents:

@@ -15,67 +15,107 @@ from regret_envs.benchmarks.cli.common import (
     results_option,
     say,
 )
+from regret_envs.benchmarks.cli.selection import (
+    Selection,
+    agents_option,
+    by_option,
+    margin_option,
+    metric_option,
+    selection,
+    suite_option,
+    tasks_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from regret_envs.benchmarks.running.results import Row
 
 T = TypeVar("T")
 
 FORMATS = ("table", "json", "csv", "md")
 
 
-@click.command("leaderboard", short_help="Show the leaderboard of a results file.")
-@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all with results]")
-@click.option("--metric", help="The metric that ranks the agents.  [default: each task's first]")
+@click.command("leaderboard", short_help="Show the scores, and the tables of tasks.")
+@suite_option
+@agents_option
 @click.option(
-    "--by", type=click.Choice(["task", "score"]), help="Only the tables of the tasks, or only the scores."
+    "--tasks",
+    is_flag=False,
+    flag_value="all",
+    help="With a table for each of these tasks, comma-separated; alone: for all of them.",
 )
-@click.option("--columns", help="Metrics and score columns, comma-separated.  [default: as many as fit]")
+@metric_option
+@by_option
+@click.option("--columns", help="Metrics and columns of the scores, comma-separated.  [default: what fits]")
+@margin_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
 @results_option
 def leaderboard_command(
-    suite: str | None, metric: str | None, by: str | None, columns: str | None, format_: str, results: Path
+    suite: str | None,
+    agents: str | None,
+    tasks: str | None,
+    metric: str | None,
+    by: str | None,
+    columns: str | None,
+    margin: float,
+    format_: str,
+    results: Path,
 ) -> None:
-    """Show mean ± standard error per task, and the scores over all tasks."""
+    """Show the agents' scores over tasks and, with --tasks, each task: mean ± standard error."""
     from regret_envs.benchmarks.analysis.tables import SCORE_COLUMNS
-    from regret_envs.benchmarks.tasks.task import METRICS
+    from regret_envs.metrics import METRICS
     from regret_envs.names import UnknownNameError, lookup
+    from regret_envs.plugins import plugins
 
-    tasks = [task.id for task in chosen_tasks(suite)] if suite else None
     named = [name.strip() for name in columns.split(",")] if columns else []
     try:
-        if metric is not None:
-            lookup("metric", metric, METRICS)
         for name in named:
-            lookup("column", name, {**METRICS, **SCORE_COLUMNS})
+            if name not in SCORE_COLUMNS and name not in plugins("metrics")[0]:
+                lookup("column", name, {**METRICS, **SCORE_COLUMNS})
     except UnknownNameError as error:
         raise Usage(str(error)) from None
-    show_leaderboard(read_rows(results), tasks, None, metric, format_, [], by, named)
+    found = selection(results, suite, None if tasks == "all" else tasks, agents, metric)
+    whole = tasks is not None or format_ in ("json", "csv") or any(n not in SCORE_COLUMNS for n in named)
+    show_leaderboard(
+        found, metric=metric, format_=format_, by=by, columns=named, task_tables=whole, margin=margin
+    )
 
 
 def show_leaderboard(
-    rows: list[Row],
-    tasks: list[str] | None,
-    agents: list[str] | None,
-    metric: str | None,
-    format_: str,
-    notes: list[str],
+    found: Selection,
+    *,
+    metric: str | None = None,
+    format_: str = "table",
+    notes: Sequence[str] = (),
     by: str | None = None,
     columns: Sequence[str] = (),
+    task_tables: bool = False,
+    margin: float,
 ) -> None:
-    """Print the leaderboard of the rows; arguments as in `leaderboard`, and what to show of it."""
+    """Print the leaderboard of rows: the scores, and the tables of tasks if asked or if there is one task.
+
+    Args:
+        found: rows, tasks and agents.
+        metric, margin: as in `leaderboard`.
+        format_: one of `FORMATS`.
+        notes: further lines below.
+        by: "task" or "score" for one kind of tables alone.
+        columns: as in `tables.leaderboard_tables`.
+        task_tables: whether each task has a table.
+    """
     import msgspec
 
     from regret_envs.benchmarks.analysis import tables
     from regret_envs.benchmarks.analysis.leaderboard import leaderboard
 
-    iqm = format_ in ("json", "csv") or any(name.startswith("iqm") for name in columns)
-    board = leaderboard(rows, metric=metric, tasks=tasks, agents=agents, iqm=iqm)
+    iqm = format_ in ("json", "csv") or "iqm_interval" in columns
+    board = leaderboard(
+        found.rows, metric=metric, tasks=found.tasks, agents=found.agents, iqm_intervals=iqm, margin=margin
+    )
+    every_task = by == "task" or (by is None and (task_tables or len(board.tasks) == 1))
     board = msgspec.structs.replace(
         board,
-        tasks=board.tasks if by != "score" else [],
+        tasks=board.tasks if every_task else [],
         overall=board.overall if by != "task" else [],
         notes=[*board.notes, *notes],
     )
@@ -88,38 +128,46 @@ def show_leaderboard(
 @click.command("compare", short_help="Compare two agents on common runs.")
 @click.argument("first")
 @click.argument("second")
-@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all with results]")
+@suite_option
+@tasks_option
 @click.option("--metric", help="The metric to compare.  [default: each task's first]")
+@by_option
+@margin_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
 @results_option
 def compare_command(
-    first: str, second: str, suite: str | None, metric: str | None, format_: str, results: Path
+    first: str,
+    second: str,
+    suite: str | None,
+    tasks: str | None,
+    metric: str | None,
+    by: str | None,
+    margin: float,
+    format_: str,
+    results: Path,
 ) -> None:
     """Compare two agents on the runs that both played, task by task and over all tasks."""
     from regret_envs.agents import registry
     from regret_envs.benchmarks.analysis import tables
     from regret_envs.benchmarks.analysis.comparison import compare
-    from regret_envs.benchmarks.tasks.task import METRICS
     from regret_envs.names import UnknownNameError, lookup
 
-    rows = read_rows(results)
-    known = dict.fromkeys(row.agent for row in rows)
+    chosen = selection(results, suite, tasks, None, metric)
     try:
         agents = [registry.canonical(spec) for spec in (first, second)]
         for agent in agents:
-            lookup("agent in the results", agent, known)
-        if metric is not None:
-            lookup("metric", metric, METRICS)
+            lookup("agent in the results", agent, dict.fromkeys(row.agent for row in chosen.rows))
     except (registry.SpecError, UnknownNameError) as error:
         raise Usage(str(error)) from None
-    tasks = [task.id for task in chosen_tasks(suite)] if suite else None
-    found = compare(rows, agents[0], agents[1], metric=metric, tasks=tasks)
+    found = compare(chosen.rows, *agents, metric=metric, tasks=chosen.tasks, margin=margin)
     if not found:
         raise click.ClickException(
             f"{agents[0]} and {agents[1]} have no runs in common in {results}: "
             f'regret-envs run --agents "{agents[0]},{agents[1]}" produces some'
         )
-    tables.print_as(format_, found, [tables.compare_table(found, agents[0], agents[1])])
+    if by is not None:
+        found = [d for d in found if (d.task == "all") == (by == "score")]
+    tables.print_as(format_, found, [tables.compare_table(found, agents[0], agents[1], margin)])
 
 
 def _is_here(agent: str) -> bool:
@@ -199,7 +247,11 @@ def export_command(parquet: Path, results: Path) -> None:
 
 
 @click.command("report", short_help="Write a report: one HTML file.")
-@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all with results]")
+@suite_option
+@agents_option
+@tasks_option
+@by_option
+@margin_option
 @click.option("--title", default="regret-envs", show_default=True, help="The heading.")
 @click.option(
     "--out",
@@ -217,17 +269,34 @@ def export_command(parquet: Path, results: Path) -> None:
 )
 @results_option
 def report_command(
-    suite: str | None, title: str, out: Path, transcripts: tuple[Path, ...], results: Path
+    suite: str | None,
+    agents: str | None,
+    tasks: str | None,
+    by: str | None,
+    margin: float,
+    title: str,
+    out: Path,
+    transcripts: tuple[Path, ...],
+    results: Path,
 ) -> None:
     """Write leaderboard, curves and tournaments to one self-contained HTML file."""
     from regret_envs.agents.llm.transcripts import TranscriptError
     from regret_envs.benchmarks.analysis.report import report
     from regret_envs.files import replacing
 
-    rows = read_rows(results)
-    tasks = [task.id for task in chosen_tasks(suite)] if suite else None
+    found = selection(results, suite, tasks, agents)
     try:
-        text = with_matplotlib(lambda: report(rows, tasks=tasks, title=title, transcripts=transcripts))
+        text = with_matplotlib(
+            lambda: report(
+                found.rows,
+                tasks=found.tasks,
+                agents=found.agents,
+                by=by,
+                margin=margin,
+                title=title,
+                transcripts=transcripts,
+            )
+        )
     except TranscriptError as error:
         raise click.ClickException(str(error)) from None
     try:
@@ -238,10 +307,12 @@ def report_command(
     say(f"{len(text.encode()) / 1e3:.0f} kB in {out}")
 
 
-@click.command("plot", short_help="Plot curves of tasks and heat maps of tournaments.")
-@click.option("--suite", help="Suites or tasks, comma-separated.  [default: all with results]")
+@click.command("plot", short_help="Plot curves of tasks, profiles of scores and heat maps of tournaments.")
+@suite_option
 @click.option("--metric", help="The metric to plot.  [default: each task's first]")
-@click.option("--agents", help="Agent specs, comma-separated.  [default: the best]")
+@click.option("--agents", help="Agents in the results, comma-separated.  [default: the best]")
+@tasks_option
+@by_option
 @click.option(
     "--format", "format_", type=click.Choice(["svg", "pdf", "png"]), default="svg", show_default=True
 )
@@ -254,40 +325,50 @@ def report_command(
 )
 @results_option
 def plot_command(
-    suite: str | None, metric: str | None, agents: str | None, format_: str, out: Path, results: Path
+    suite: str | None,
+    metric: str | None,
+    agents: str | None,
+    tasks: str | None,
+    by: str | None,
+    format_: str,
+    out: Path,
+    results: Path,
 ) -> None:
-    """Plot the curves of every task and the heat maps of tournaments, one file each."""
-    rows = read_rows(results)
-    tasks = [task.id for task in chosen_tasks(suite)] if suite else None
-    chosen = chosen_agents(agents)[0] if agents else None
-    drawn = with_matplotlib(lambda: _draw(rows, tasks, chosen, metric, format_, out))
+    """Plot the curves of every task, profiles of the scores and heat maps of tournaments, one file each."""
+    found = selection(results, suite, tasks, agents, metric)
+    drawn = with_matplotlib(lambda: _draw(found, metric, by, format_, out))
     if not drawn:
         raise click.ClickException("there is nothing to plot: the results lack the task, agent or metric")
     say(f"{drawn} figures in {out}")
 
 
-def _draw(
-    rows: list[Row],
-    tasks: list[str] | None,
-    agents: list[str] | None,
-    metric: str | None,
-    format_: str,
-    out: Path,
-) -> int:
+def _draw(chosen: Selection, metric: str | None, by: str | None, format_: str, out: Path) -> int:
     from regret_envs.benchmarks.analysis import figures
     from regret_envs.benchmarks.analysis.leaderboard import leaderboard
     from regret_envs.benchmarks.analysis.standings import tournament
     from regret_envs.benchmarks.analysis.task_results import task_results
 
+    rows, tasks, agents = chosen.rows, chosen.tasks, chosen.agents
     found = {}
-    ranked = {t.task: [e.agent for e in t.entries if e.rank] for t in leaderboard(rows, metric=metric).tasks}
-    for r in task_results(rows, tasks=tasks)[0]:
-        named = [a for a in ranked.get(r.task, []) if agents is None or a in agents]
+    board = leaderboard(rows, metric=metric, tasks=tasks, agents=agents)
+    ranked = {t.task: [e.agent for e in t.entries if e.rank] for t in board.tasks}
+    results = task_results(rows, tasks=tasks)[0]
+    for r in results if by != "score" else []:
+        named = ranked.get(r.task, [])
         looks = {a: i for i, a in enumerate(named[: figures.MOST_AGENTS])}
         if looks:
             name = metric or r.metrics[0]
             found[f"{r.task}-{name}"] = figures.curves(r, name, looks, legend=True)
-    if tasks is None and metric is None:
+    for table in board.overall if by != "task" else []:
+        best = [s.agent for s in table.scores if s.score is not None][: figures.MOST_AGENTS]
+        common = [r for r in results if r.task in table.common_tasks]
+        samples = {a: [r.normalized(r.values(a, table.metric), table.metric) for r in common] for a in best}
+        if samples and sum(map(len, samples[best[0]])) > 1:
+            looks = {a: i for i, a in enumerate(best)}
+            found[f"profile-{table.metric}"] = figures.profile(
+                samples, common[0].metric(table.metric), looks, legend=True
+            )
+    if tasks is None and metric is None and by is None:
         for task in {row.task for row in rows if row.is_pairing}:
             if (t := tournament(rows, task, agents)).agents:
                 found[task] = figures.heat_map(t)

@@ -9,8 +9,9 @@ from typing import Any
 
 from regret_envs.agents import Agent
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS, Cell
-from regret_envs.benchmarks.tasks.task import OUTCOME_METRICS, RECORDED_METRICS, rounds_of
+from regret_envs.benchmarks.tasks.task import rounds_of
 from regret_envs.feedback import Feedback
+from regret_envs.metrics import make_metric
 from regret_envs.play import Play
 from regret_envs.worlds import World
 
@@ -40,8 +41,9 @@ def play(
         jax.config.update("jax_compilation_cache_dir", str(cache / "regret-envs" / "jax"))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     task = cell.task
-    for kept, why in ((RECORDED_METRICS, "every round's play"), (OUTCOME_METRICS, "the game's outcomes")):
-        if unmeasured := sorted(kept.intersection(task.metrics)):
+    needs = {name: make_metric(name).needs for name in sorted(task.metrics)}
+    for need, why in (("recorded", "every round's play"), ("outcomes", "the game's outcomes")):
+        if unmeasured := [name for name, needed in needs.items() if need in needed]:
             return f"the engine in JAX does not keep {why}, which {', '.join(unmeasured)} needs"
     try:
         rules = (

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Literal
+from typing import Literal, NoReturn
 
 import filelock
 import msgspec
 
 from regret_envs.agents.usage import Usage
+from regret_envs.metrics.catalog import METRICS, Metric, Normalize
 
 FORMAT = "regret-envs results"
 FORMAT_VERSION = 1
@@ -62,6 +63,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
         loss_scale: the range of the task's losses, or the standard deviation of unbounded ones.
         engine: what played it, "numpy" or "jax".
         metric, round, values: the metric, the round after which it was measured, and its value in every run.
+        unit, higher_is_better, normalize: as in `Metric`; None: as in the built-in metric of that name.
         message: the traceback of a failure, or the reason for an "n/a".
         usage: in a cell's first row, the specs of the agents that ask somebody else, and what each has used.
         code_version: the version of regret-envs.
@@ -88,6 +90,9 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
     loss_scale: float
     engine: Engine = "numpy"
     metric: str | None = None
+    unit: str | None = None
+    higher_is_better: bool | None = None
+    normalize: Normalize | None = None
     round: int | None = None
     values: tuple[float, ...] = ()
     message: str | None = None
@@ -104,6 +109,31 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
         """The message; of a traceback only the error itself, without its notes."""
         lines = (self.message or "").rstrip().split("\n")
         return next((x for x in reversed(lines) if ": " in x and not x.startswith(" ")), lines[-1])
+
+
+def metric_of(row: Row) -> Metric:
+    """What the row says of its metric: direction, unit and normalization, without importing a plug-in.
+
+    Raises:
+        ValueError: if the row has no metric.
+    """
+    if row.metric is None:
+        raise ValueError(f"{row.agent} on {row.task} has no metric: it is {row.status}")
+    if row.metric in METRICS:
+        return METRICS[row.metric]
+    # Of a metric that is not built in and of which the row says nothing, lower is better.
+    return Metric(
+        name=row.metric,
+        of=_not_here,
+        unit=row.unit or "",
+        summary="",
+        higher_is_better=bool(row.higher_is_better),
+        normalize=row.normalize or "none",
+    )
+
+
+def _not_here(play: object) -> NoReturn:
+    raise NotImplementedError("a metric read from results cannot measure play: see `make_metric`")
 
 
 Cells = Mapping[str, Sequence[Row]]

@@ -18,15 +18,12 @@ from regret_envs.benchmarks.running.cells import BLOCK_RUNS, CODE_VERSION, Cell
 from regret_envs.benchmarks.running.results import Row
 from regret_envs.benchmarks.running.states import State
 from regret_envs.benchmarks.tasks.task import (
-    METRICS,
-    OUTCOME_METRICS,
-    RECORDED_METRICS,
     make_feedback,
     make_world,
-    of_seat,
     rounds_of,
 )
 from regret_envs.feedback import Feedback
+from regret_envs.metrics import METRICS, Metric, make_metric
 from regret_envs.play import Play, Simulation
 from regret_envs.play.round import has_hooks, misfit
 from regret_envs.play.simulation import Trace
@@ -101,6 +98,7 @@ def measure(
             parts=len(measured),
             metric=metric,
             player=player,
+            **_facts(metric),
             round=t,
             values=tuple(values.tolist()),
             usage=used if part == 0 else (),
@@ -160,7 +158,8 @@ def _play(
     """Every metric at every round of the task, metric by metric; and what agents that ask have used."""
     task = cell.task
     record: tuple[Trace, ...] = ("policies", "losses")
-    if RECORDED_METRICS.isdisjoint(task.metrics):
+    measures = [make_metric(name) for name in task.metrics]
+    if not any("recorded" in metric.needs for metric in measures):
         record = ()
     # The checks of the policies, losses and metrics catch and name overflows and NaN.
     with np.errstate(all="ignore"):
@@ -176,7 +175,7 @@ def _play(
                 starting_loss_scale=task.starting_loss_scale,
                 feedback=layers,
                 record=record,
-                outcomes=not OUTCOME_METRICS.isdisjoint(task.metrics),
+                outcomes=any("outcomes" in metric.needs for metric in measures),
             ),
             [],
         )
@@ -201,7 +200,7 @@ def _measure_round(cell: Cell, play: Play) -> Measured:
     """Every metric of the play so far."""
     measured = []
     for name in cell.task.metrics:
-        for player, values in _values(cell, name, play):
+        for player, values in _values(cell, make_metric(name), play):
             if not np.isfinite(values).all():
                 raise ValueError(f"{name} is not finite in round {play.t}: {values}")
             measured.append((name, player, play.t, values))
@@ -212,13 +211,22 @@ def _by_metric(cell: Cell, measured: Measured) -> Measured:
     return sorted(measured, key=lambda row: cell.task.metrics.index(row[0]))
 
 
-def _values(cell: Cell, name: str, play: Play) -> Iterator[tuple[int | None, FloatArray]]:
+def _values(cell: Cell, metric: Metric, play: Play) -> Iterator[tuple[int | None, FloatArray]]:
     """A metric's values for the ranked agent; in a pairing every player's, where players have their own."""
-    values = METRICS[name](play)
+    values = metric.of(play)
     if cell.is_pairing and values.ndim > 1:
         yield from enumerate(values)
     else:
-        yield None, of_seat(name, values, cell.seat)
+        yield None, metric.ranked(values, cell.seat)
+
+
+def _facts(name: str) -> dict[str, Any]:
+    """What a row says of a metric that is not built in, so that reading it needs no plug-in."""
+    if name in METRICS:
+        return {}
+    metric = make_metric(name)
+    facts = ("unit", "higher_is_better", "normalize")
+    return {fact: getattr(metric, fact) for fact in facts}
 
 
 def failed_row(cell: Cell, message: str) -> Row:

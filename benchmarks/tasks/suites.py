@@ -26,7 +26,6 @@ import msgspec
 from regret_envs.agents import registry
 from regret_envs.benchmarks.tasks.core import SUITES, TASKS, Suite
 from regret_envs.benchmarks.tasks.task import (
-    METRICS,
     Layer,
     Task,
     make_feedback,
@@ -34,6 +33,8 @@ from regret_envs.benchmarks.tasks.task import (
     seat_specs,
 )
 from regret_envs.feedback import Feedback
+from regret_envs.games import Game
+from regret_envs.metrics import Metric, make_metric
 from regret_envs.names import UnknownNameError, lookup, near_matches
 from regret_envs.play.round import misfit
 from regret_envs.plugins import Plugin, PluginError, plugins
@@ -119,13 +120,29 @@ def check_task(task: Task, where: str) -> None:
             raise ValueError(
                 "an id must not contain commas, the horizon must be at least 1, and a metric is required"
             )
-        for metric in task.metrics:
-            lookup("metric", metric, METRICS)
+        metrics = [make_metric(name) for name in task.metrics]
         layers = make_feedback(task)
         world = make_world(task)
+        for metric in metrics:
+            if reason := _unmet(metric, world, layers):
+                raise ValueError(f"{metric.name} {reason}")
         _check_seats(task, world, layers)
     except (ValueError, TypeError, ImportError, AttributeError, OSError) as error:
         raise SuiteError(f"{where}, task {task.id!r}: {error}") from error
+
+
+def _unmet(metric: Metric, world: World, layers: Sequence[Feedback]) -> str | None:
+    """Why a world under some feedback does not provide what a metric needs."""
+    if "game" in metric.needs and not isinstance(world, Game):
+        return f"is defined in games, and {world!r} is a stream"
+    if "two players" in metric.needs and world.default_seats() != 2:
+        return f"is defined in games of two players, and {world!r} has {world.default_seats()}"
+    if "outcomes" in metric.needs and isinstance(world, Game) and metric.name not in world.outcome_names:
+        known = ", ".join(world.outcome_names) or "none"
+        return f"is not an outcome of {world!r}; its outcomes: {known}"
+    if "realized actions" in metric.needs and not any(layer.draws_actions for layer in layers):
+        return "needs drawn actions: give the feedback a layer 'bandit'"
+    return None
 
 
 def _check_seats(task: Task, world: World, layers: Sequence[Feedback]) -> None:

@@ -7,67 +7,15 @@ are never combined.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from regret_envs import Play, feedback, games, metrics, streams
+from regret_envs import feedback, games, metrics, streams
 from regret_envs.agents import registry
-from regret_envs.arrays import FloatArray
 from regret_envs.feedback import Feedback
 from regret_envs.names import lookup
 from regret_envs.worlds import World
-
-METRICS: dict[str, Callable[[Play], FloatArray]] = {
-    "external_regret": lambda play: play.regret("external"),
-    "swap_regret": lambda play: play.regret("swap"),
-    "cce_gap": lambda play: play.gaps().cce.max,
-    "ce_gap": lambda play: play.gaps().ce.max,
-    "swap_gap": lambda play: play.gaps().swap.max,
-    "nash_conv": lambda play: play.nash_conv(),
-    "realized_regret": lambda play: _realized(play).regret("external"),
-    "realized_swap_regret": lambda play: _realized(play).regret("swap"),
-    "realized_cce_gap": lambda play: _realized(play).gaps().cce.max,
-    "realized_ce_gap": lambda play: _realized(play).gaps().ce.max,
-    "tracking_regret_4": lambda play: play.tracking_regret(min(4, play.t - 1)),
-    "tracking_regret_9": lambda play: play.tracking_regret(min(9, play.t - 1)),
-    "adaptive_regret": lambda play: play.adaptive_regret(),
-    "payoff": lambda play: np.stack([-np.trace(m, axis1=1, axis2=2) / play.t for m in play.play_losses]),
-    "extraction": lambda play: play.extraction(),
-    "follower_regret": lambda play: play.regret("external")[1],
-    "follower_swap_regret": lambda play: play.regret("swap")[1],
-    "social_cost": lambda play: play.social_cost(),
-    "potential": lambda play: play.outcomes["potential"],
-    "revenue": lambda play: play.outcomes["revenue"],
-    "efficiency": lambda play: play.outcomes["efficiency"],
-    "contribution": lambda play: play.outcomes["contribution"],
-}
-"""What can be measured: one number per run, or one per player and run, shape (num_players, num_runs).
-
-Regrets and payoffs are a player's own; gaps are the maximum over players, NashConv is their sum. Realized:
-of the drawn actions, under bandit feedback. Tracking: against the best sequence with at most so many
-switches. Adaptive: over the worst interval. Extraction: what the leader in seat 0 gets per round above its
-Stackelberg value; the follower is the agent in seat 1.
-"""
-
-HIGHER_IS_BETTER = frozenset({"payoff"})
-"""The metrics of players of which more is better."""
-
-OUTCOME_METRICS = frozenset({"potential", "revenue", "efficiency", "contribution"})
-"""The metrics that are outcomes of a game (`Game.outcome_names`), expected and averaged over the rounds."""
-
-RECORDED_METRICS = frozenset({"tracking_regret_4", "tracking_regret_9", "adaptive_regret"})
-"""The metrics that need every round's policies and losses."""
-
-
-def _realized(play: Play) -> Play:
-    if play.realized is None:
-        raise ValueError(
-            "a realized metric needs drawn actions: a task whose feedback has the layer 'bandit'"
-        )
-    return play.realized
 
 
 class Layer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -94,7 +42,7 @@ class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
             "module:Class" of a custom world.
         settings: the world's settings.
         horizon: rounds, T.
-        metrics: what is measured, the main one first; names as in `METRICS`.
+        metrics: what is measured, the main one first; names as in `regret_envs.metrics.METRICS`.
         loss_scale: the range of the losses, or the standard deviation of Gaussian ones.
         feedback: the layers between the world and the agents; empty: full information.
         opponents: specs of the agents in the other seats of a game, in the order of the seats, or one spec
@@ -180,21 +128,6 @@ def seat_specs(task: Task, agent: str, total: int) -> tuple[str, ...]:
 
 RANKED = "{agent}"
 """What stands for the ranked agent's spec in an opponent's."""
-
-
-def of_seat(name: str, values: FloatArray, seat: int | None) -> FloatArray:
-    """The value of a metric for the ranked agent, one number per run.
-
-    Args:
-        name: the metric.
-        values: what `METRICS[name]` measured.
-        seat: the ranked agent's seat; None: all seats, of which the worst counts.
-    """
-    if values.ndim == 1:
-        return values
-    if seat is not None:
-        return values[seat]
-    return values.min(0) if name in HIGHER_IS_BETTER else values.max(0)
 
 
 def make_feedback(task: Task) -> list[Feedback]:

@@ -123,12 +123,19 @@ def test_list_imports_nothing_heavy():
 
 
 def test_run_and_leaderboard(folder):
-    result = invoke("run", "--suite", "smoke", "--agents", "hedge[step_size=0.7],blum-mansour,uniform")
+    result = invoke(
+        "run", "--suite", "smoke", "--agents", "hedge[step_size=0.7],blum-mansour,uniform", "--tables"
+    )
     assert "\x1b" not in result.stdout  # plain Markdown where the output is no terminal
     assert "### biased_gaussian_d3_t20 (version 1): T = 20, 64 runs" in result.stdout
     assert "### weighted_rps_t20 (version 1): T = 20, 1 run\n" in result.stdout
-    assert result.stdout == invoke("leaderboard", "--suite", "smoke").stdout
-    assert invoke("leaderboard", "--suite", "smoke", "--format", "md").stdout == result.stdout
+    assert result.stdout == invoke("leaderboard", "--suite", "smoke", "--tasks").stdout
+    assert invoke("leaderboard", "--suite", "smoke", "--tasks", "--format", "md").stdout == result.stdout
+    # Without being asked for tables, the scores alone; of one task, its table too.
+    answer = invoke("leaderboard", "--suite", "smoke").stdout
+    assert answer == result.stdout[result.stdout.index("### external regret") :]
+    one = invoke("leaderboard", "--tasks", "weighted_rps_t20", "--agents", "uniform,blum-mansour").stdout
+    assert "weighted_rps_t20 (version 1)" in one and "jordan" not in one and "hedge" not in one
 
     rps = next(t for t in board().tasks if t.task == "weighted_rps_t20")
     bm = next(e for e in rps.entries if e.agent == "blum-mansour")
@@ -142,26 +149,31 @@ def test_run_and_leaderboard(folder):
     ]
     scores = invoke("leaderboard", "--by", "score", "--columns", "iqm,iqm_interval,runs").stdout
     assert (
-        "| #   | agent" in scores and "iqm | 95 % of iqm" in " ".join(scores.split()) and "T =" not in scores
+        "| #   | agent" in scores and "IQM | 95 % of IQM" in " ".join(scores.split()) and "T =" not in scores
     )
     tasks = invoke("leaderboard", "--by", "task", "--columns", "nash_conv,swap_regret").stdout
-    assert "in common" not in tasks and "nash conv | swap regret" in " ".join(tasks.split())
+    assert "scores over" not in tasks and "nash conv ↓ | swap regret ↓" in " ".join(tasks.split())
     header = invoke("leaderboard", "--format", "csv").stdout.splitlines()[0]
     assert header.startswith("task,version,horizon,rank,overlaps,agent,status,metric,mean")
 
 
 @pytest.mark.parametrize("columns", ["30", "80", "300"])
-def test_tables_on_a_terminal_fit_80_columns_and_cut_no_number(folder, columns):
+def test_tables_on_a_terminal_fit_it_and_cut_no_number(folder, columns):
     agents = "hedge[step_size=0.7],blum-mansour[copies=hedge[step_size=0.987654321]],ftl"
     invoke("run", "--suite", "smoke", "--agents", agents, "--runs", "3")
     terminal = {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": columns}
-    for args in (["leaderboard"], ["list"], ["leaderboard", "--metric", "nash_conv"]):
+    for args in (["leaderboard", "--tasks"], ["list"], ["leaderboard", "--metric", "nash_conv"]):
         text = re.sub(r"\x1b\[[0-9;]*m", "", invoke(*args, **terminal).stdout)
-        assert max(map(len, text.splitlines())) <= 80 and "…" not in text and "|" not in text
-    text = re.sub(r"\x1b\[[0-9;]*m", "", invoke("leaderboard", **terminal).stdout)
+        assert max(map(len, text.splitlines())) <= max(80, min(int(columns), 140))
+        assert "…" not in text and "|" not in text
+    text = re.sub(r"\x1b\[[0-9;]*m", "", invoke("leaderboard", "--tasks", **terminal).stdout)
+    said = re.findall(r"^(.*): no room for it in \d+ columns", text, flags=re.M)
+    left_out = {name for names in said for name in names.split(", ")}
+    assert columns != "300" or not left_out
     for table in leaderboard_tables(board()):
         for row in table.rows:
-            assert all(cell in text for cell in row[-table.numbers :])
+            cells = dict(zip(table.columns, row, strict=True))
+            assert all(cell in text for c, cell in cells.items() if c not in ("agent", *left_out))
 
 
 def test_a_second_run_does_only_what_is_missing(folder):

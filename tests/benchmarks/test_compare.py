@@ -4,7 +4,7 @@ import scipy.stats
 from conftest import cell, regrets
 
 from regret_envs.benchmarks.analysis.comparison import compare
-from regret_envs.benchmarks.analysis.task_results import regret_unit
+from regret_envs.metrics.catalog import regret_unit
 
 
 def test_task_by_task_on_common_runs():
@@ -47,3 +47,22 @@ def test_task_by_task_on_common_runs():
 
 def test_nothing_in_common():
     assert compare([*cell("a", regrets(1.0), task="s"), *cell("b", regrets(1.0), task="t")], "a", "b") == []
+
+
+def test_copies_leave_nothing_to_test():
+    rows = [*cell("a", regrets(*[1.0] * 64)), *cell("b", regrets(*[1.5] * 64))]
+    for d in compare(rows, "a", "b"):
+        assert (d.p, d.standard_error, d.better, d.num_runs) == (None, None, "a", 64)
+
+
+def test_equivalent_agents_and_the_other_direction():
+    x = np.random.default_rng(0).uniform(0.4, 0.6, 40)
+    rows = [
+        *cell("a", {"efficiency": x}),
+        *cell("b", {"efficiency": x + 1e-8}),
+        *cell("c", {"efficiency": x + 0.1}),
+    ]
+    (same, _) = compare(rows, "a", "b", metric="efficiency")
+    assert (same.better, same.p) == (None, 1.0)
+    (d, every) = compare(rows, "a", "c", metric="efficiency")
+    assert d.better == every.better == "c" and d.higher_is_better and d.improvement.estimate < 0.5

@@ -9,7 +9,7 @@ from scipy.stats import trim_mean
 
 from regret_envs.benchmarks.analysis import tables
 from regret_envs.benchmarks.analysis.leaderboard import Estimate, estimate, leaderboard
-from regret_envs.benchmarks.analysis.task_results import regret_unit
+from regret_envs.metrics.catalog import regret_unit
 
 
 def test_mean_and_standard_error_of_known_values():
@@ -64,8 +64,8 @@ def test_scores_are_the_means_of_normalized_regrets_over_the_common_tasks():
     assert (scores["z"].not_applicable, scores["z"].failed) == (1, 1)
     assert leaderboard(rows).notes == ["z: n/a (why) on a", "z: failed on b"]
     assert {s.agent: s.score for s in swap.scores}["x"] == pytest.approx(2 * scores["x"].score)
-    # y's runs are all the same, x's differ by 2 in one task of two.
-    assert scores["y"].low == pytest.approx(scores["y"].high) == pytest.approx(scores["y"].score)
+    # y's runs are copies of one, x's differ by 2 in one task of two.
+    assert scores["y"].low is scores["y"].high is None
     assert scores["x"].high - scores["x"].low == pytest.approx(2 / u["a"] / 2)
 
 
@@ -74,17 +74,19 @@ def test_an_agent_that_plays_little_does_not_leave_little_to_the_others():
     rows = [row for agent in "xy" for t in tasks for row in cell(agent, regrets(1.0, 2.0), task=t)]
     rows += [*cell("z", regrets(3.0, 4.0), task="b"), *cell("z", {}, task="a", status="n/a")]
     board = leaderboard(rows, metric="external_regret")
-    assert [t.common_tasks for t in board.overall] == [tasks, ["b"]]
-    first, second = ({s.agent: s for s in t.scores} for t in board.overall)
-    assert (first["z"].score, first["z"].rank, first["z"].not_applicable) == (None, None, 1)
-    assert first["x"].num_runs == 6 and second["x"].num_runs == second["z"].num_runs == 2
-    u = regret_unit(2.0, 50, 3)
-    assert second["z"].score == pytest.approx(3.5 / u) and second["x"].score == pytest.approx(1.5 / u)
+    (table,) = board.overall
+    assert table.common_tasks == tasks
+    scores = {s.agent: s for s in table.scores}
+    assert (scores["z"].score, scores["z"].rank, scores["z"].not_applicable) == (None, None, 1)
+    assert scores["x"].num_runs == 6
+    (partial,) = table.partial
+    assert (partial.agent, partial.tasks, partial.num_tasks) == ("z", ["b"], 3)
+    assert partial.mean == pytest.approx(3.5 / regret_unit(2.0, 50, 3))
+    *_, shown = tables.leaderboard_tables(board)
+    assert [row[1] for row in shown.rows] == ["x", "y"]
+    assert "z finished 1 of 3 tasks (b), mean 0.3" in shown.note
     lines = list(csv.DictReader(io.StringIO(tables.leaderboard_csv(board))))
-    assert [x["task"] for x in lines if x["metric"] == "normalized external_regret"] == [
-        *["3 tasks"] * 3,
-        *["1 task"] * 3,
-    ]
+    assert [x["task"] for x in lines if x["metric"] == "normalized external_regret"] == ["3 tasks"] * 3
 
 
 def test_agents_of_one_reason_share_a_line():
@@ -211,14 +213,15 @@ def test_one_run_and_no_test():
     assert [(s.rank, s.low) for s in board.overall[0].scores] == [(1, None), (1, None), (3, None)]
 
 
-def test_the_interquartile_mean_on_request():
+def test_the_interquartile_mean_and_on_request_its_interval():
     x = [np.arange(20.0), np.arange(20.0) ** 2]
     rows = [*cell("a", regrets(*x[0]), task="s"), *cell("a", regrets(*x[1]), task="t")]
-    score = leaderboard(rows, iqm=True).overall[0].scores[0]
+    score = leaderboard(rows, iqm_intervals=True).overall[0].scores[0]
     expected = trim_mean(np.concatenate(x) / regret_unit(2.0, 50, 3), 0.25)
-    assert score.iqm.estimate == pytest.approx(expected, rel=1e-12)
-    assert score.iqm.low < expected < score.iqm.high and score.num_runs == 40
-    assert leaderboard(rows).overall[0].scores[0].iqm is None
+    assert score.iqm == pytest.approx(expected, rel=1e-12)
+    assert score.iqm_low < expected < score.iqm_high and score.num_runs == 40
+    without = leaderboard(rows).overall[0].scores[0]
+    assert (without.iqm, without.iqm_low, without.iqm_high) == (score.iqm, None, None)
 
 
 @pytest.mark.parametrize(
@@ -267,7 +270,8 @@ def test_nothing_in_common_and_nothing_at_all():
     board = leaderboard([*cell("x", regrets(1.0), task="a"), *cell("y", regrets(1.0), task="b")])
     assert board.overall[0].common_tasks == []
     assert all(s.score is None for s in board.overall[0].scores)
-    assert "0 tasks in common" in tables.markdown(tables.leaderboard_tables(board))
+    text = tables.markdown(tables.leaderboard_tables(board))
+    assert "no task was finished by all agents: x has no result on b; y has no result on a" in text
 
 
 def test_a_task_table_leaves_out_who_does_not_play_it_where_scores_count_that():
@@ -277,3 +281,78 @@ def test_a_task_table_leaves_out_who_does_not_play_it_where_scores_count_that():
     assert [row[1] for row in task.rows] == ["b"] and [row[1] for row in score.rows] == ["b", "c"]
     (task,) = tables.leaderboard_tables(msgspec.structs.replace(board, overall=[]))
     assert [row[1] for row in task.rows] == ["b", "c"]
+
+
+def test_more_is_better_where_the_metric_says_so():
+    rng = np.random.default_rng(0)
+    base = rng.uniform(0.4, 0.6, 40)
+    agents = {"good": base + 0.3, "middle": base + 0.1, "bad": base}
+    rows = [row for a, x in agents.items() for row in cell(a, {"efficiency": x})]
+    board = leaderboard(rows)
+    (table,), (scores,) = board.tasks, board.overall
+    assert [(e.agent, e.rank) for e in table.entries] == [("good", 1), ("middle", 2), ("bad", 3)]
+    assert [(s.agent, s.rank, s.mean_rank) for s in scores.scores] == [
+        ("good", 1, 1.0),
+        ("middle", 2, 2.0),
+        ("bad", 3, 3.0),
+    ]
+    assert scores.scores[0].score == pytest.approx(base.mean() + 0.3)  # a share is its own score
+    assert table.higher_is_better == ("efficiency",) and scores.higher_is_better
+    assert "efficiency ↑" in tables.markdown(tables.leaderboard_tables(board))
+
+
+def test_the_direction_of_a_plug_ins_metric_is_read_from_its_rows():
+    facts = {"higher_is_better": True, "unit": "boats", "normalize": "loss"}
+    rows = [*cell("a", {"harbor": (1.0, 2.0)}, **facts), *cell("b", {"harbor": (5.0, 7.0)}, **facts)]
+    board = leaderboard(rows)
+    assert [e.agent for e in board.tasks[0].entries] == ["b", "a"]
+    assert board.overall[0].scores[0].score == pytest.approx(6.0 / 2.0)  # over the range of the losses
+
+
+def test_no_rank_is_decided_by_rounding():
+    rng = np.random.default_rng(0)
+    x = rng.normal(5.0, 1.0, 64)
+    unit = regret_unit(2.0, 50, 3)
+    near, far = x + 1e-8, x + 0.002 * unit
+    rows = [row for a, v in (("x", x), ("near", near), ("far", far)) for row in cell(a, regrets(*v))]
+    for board, ranks in (
+        (leaderboard(rows, metric="external_regret"), [1, 1, 3]),
+        (leaderboard(rows, metric="external_regret", margin=0.01), [1, 1, 1]),
+        (leaderboard(rows, metric="external_regret", margin=0.0), [1, 2, 3]),
+    ):
+        assert [e.rank for e in board.tasks[0].entries] == ranks
+        assert [s.rank for s in board.overall[0].scores] == ranks
+        assert f"{board.overall[0].margin * 100:g} % of the normalization" in tables.markdown(
+            tables.leaderboard_tables(board)
+        )
+    scores = {s.agent: s.mean_rank for s in leaderboard(rows, metric="external_regret").overall[0].scores}
+    assert scores == {"x": 1.5, "near": 1.5, "far": 3.0}
+    for margin in (-0.1, np.nan, np.inf):
+        with pytest.raises(ValueError, match="equivalence margin"):
+            leaderboard(rows, margin=margin)
+
+
+def test_copies_are_one_observation():
+    rows = [*cell("a", regrets(*[1.0] * 64)), *cell("b", regrets(*[1.5] * 64))]
+    board = leaderboard(rows)
+    assert [(e.agent, e.rank) for e in board.tasks[0].entries] == [("a", 1), ("b", 2)]
+    assert all(x.standard_error is None for e in board.tasks[0].entries for x in e.estimates.values())
+    assert all((s.low, s.high) == (None, None) for s in board.overall[0].scores)
+
+
+def test_the_worst_task_and_the_mean_rank_stand_beside_the_mean():
+    # a is far ahead on one task and slightly behind on two: first by the mean, second by mean rank.
+    rows = []
+    for task, a, b in (("s", -50.0, 0.0), ("t", 4.0, 3.0), ("u", 6.0, 2.0)):
+        rows += [*cell("a", regrets(a, a + 1), task=task), *cell("b", regrets(b, b + 1), task=task)]
+    first, second = leaderboard(rows, metric="external_regret").overall[0].scores
+    assert (first.agent, second.agent) == ("a", "b")
+    assert (first.mean_rank, second.mean_rank) == (pytest.approx(5 / 3), pytest.approx(4 / 3))
+    assert (first.worst_task, second.worst_task) == ("u", "t")
+    assert first.worst == pytest.approx(6.5 / regret_unit(2.0, 50, 3))
+
+
+def test_own_agents_are_marked():
+    rows = [*cell("mine:Mine[a=1]", regrets(1.0, 2.0)), *cell("hedge[step_size=0.1]", regrets(3.0, 4.0))]
+    text = tables.markdown(tables.leaderboard_tables(leaderboard(rows)))
+    assert "mine:Mine[a=1] *" in text and "hedge[step_size=0.1] *" not in text and "your own" in text

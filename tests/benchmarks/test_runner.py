@@ -1,3 +1,4 @@
+import dataclasses
 import os
 
 import msgspec
@@ -13,6 +14,7 @@ from regret_envs.benchmarks.running.cells import missing, needed_modules
 from regret_envs.benchmarks.running.results import Row, complete_cells
 from regret_envs.benchmarks.tasks.core import TASKS
 from regret_envs.benchmarks.tasks.task import Task, make_world
+from regret_envs.metrics import METRICS
 
 pytestmark = pytest.mark.usefixtures("importable")
 
@@ -210,7 +212,8 @@ def test_missing_cells():
 
 
 def test_not_a_number_out_of_a_metric_is_a_failure(monkeypatch):
-    monkeypatch.setitem(runner.METRICS, "swap_regret", lambda play: np.array([np.inf]))
+    broken = dataclasses.replace(METRICS["swap_regret"], of=lambda play: np.array([np.inf]))
+    monkeypatch.setitem(METRICS, "swap_regret", broken)
     (row,) = runner.measure(plan("hedge", tasks=[BIASED])[0])
     assert row.status == "failed" and "swap_regret is not finite in round 1" in row.message
 

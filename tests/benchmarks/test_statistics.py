@@ -182,3 +182,21 @@ def test_performance_profiles():
         statistics.performance_profile(samples, np.array([0.5, 1.0, 2.0, 3.5, 9.0])),
         [0, 0.125, 0.75, 0.875, 1],
     )
+
+
+def test_copies_are_one_observation():
+    copies = np.array([[1.0] * 64, [1.5] * 64, [1.0 + 1e-6] * 64])
+    pairs = statistics.paired_differences([copies], margin=1e-3)
+    assert np.isnan(pairs.p[0, 1]) and pairs.num_runs[0, 1] == 1
+    assert pairs.difference[0, 1] == -0.5 and pairs.p[0, 2] == 1
+    # Where one of the two draws, the runs are runs.
+    drawn = np.vstack([copies[0], np.random.default_rng(0).normal(2.0, 1.0, 64)])
+    pairs = statistics.paired_differences([drawn])
+    assert pairs.p[0, 1] == pytest.approx(scipy.stats.ttest_1samp(drawn[1], 1.0).pvalue)
+
+
+def test_mean_ranks_by_hand():
+    means = np.array([[1.0, 5.0], [2.0, 5.0005], [3.0, 1.0]])
+    np.testing.assert_allclose(statistics.mean_ranks(means, np.full(2, 1e-3)), [1.75, 2.25, 2.0])
+    ranks = statistics.mean_ranks(means, np.zeros(2))
+    np.testing.assert_allclose(ranks, scipy.stats.rankdata(means, axis=0).mean(1))

@@ -6,7 +6,6 @@ from regret_envs.agents import Uniform
 from regret_envs.benchmarks.tasks.core import SUITES, TASKS
 from regret_envs.benchmarks.tasks.task import (
     GAME_METRICS,
-    METRICS,
     STREAM_METRICS,
     Layer,
     Task,
@@ -15,6 +14,7 @@ from regret_envs.benchmarks.tasks.task import (
 )
 from regret_envs.feedback import Bandit, Delayed
 from regret_envs.games import Game
+from regret_envs.metrics import METRICS
 from regret_envs.names import UnknownNameError
 
 
@@ -39,7 +39,7 @@ def test_every_task_states_its_world_as_it_is(task):
         record=("policies", "losses"),
         outcomes=True,
     )
-    assert all(METRICS[name](play).shape in {(1,), (world.default_seats(), 1)} for name in task.metrics)
+    assert all(METRICS[name].of(play).shape in {(1,), (world.default_seats(), 1)} for name in task.metrics)
 
 
 def test_suites():
@@ -89,7 +89,7 @@ def test_a_task_names_its_feedback_and_mistakes_in_it():
 def test_a_realized_metric_needs_drawn_actions():
     play = simulate(make_world(TASKS["djia"]), Uniform(), horizon=3)
     with pytest.raises(ValueError, match="a task whose feedback has the layer 'bandit'"):
-        METRICS["realized_regret"](play)
+        METRICS["realized_regret"].of(play)
 
 
 def test_a_mistyped_field_or_world_is_an_error():

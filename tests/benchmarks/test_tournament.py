@@ -58,7 +58,7 @@ def test_pure_actions_of_a_game_that_is_not_symmetric():
             regret = [30 * float(u.max(k)[(j, i)[k]] - u[i, j]) for k, u in enumerate(game.payoffs)]
             assert pairs[x, y].external_regret == pytest.approx(regret)
             assert pairs[x, y].cce_gap == pytest.approx(max(regret) / 30)
-            assert pairs[x, y].payoff_error == pytest.approx((0, 0))
+            assert pairs[x, y].payoff_error == (None, None), "runs that are copies of one"
     u, v = game.payoffs
     means = {x: float((u[i].mean() + v[:, i].mean()) / 2) for i, x in enumerate(names)}
     assert {s.agent: s.mean_payoff for s in found.standings} == pytest.approx(means)
