@@ -159,7 +159,7 @@ def _standings(agents: Sequence[str], pairings: Sequence[Pairing], margin: float
     # A pairing whose runs are copies of one adds no variance; where all are, there is no error.
     variances = errors**2
     spread = np.sqrt(np.nansum(variances[:, :, 0], 1) + np.nansum(variances[:, :, 1], 0)) / (2 * n)
-    copied = np.isnan(variances[:, :, 0]).all(1) & np.isnan(variances[:, :, 1]).all(0)
+    copied = np.isnan(np.concatenate([variances[:, :, 0], variances[:, :, 1].T], axis=1)).all(axis=1)
     nash, nash_payoff = nash_averaging((both - both.T) / 2)
     within = np.where(np.abs(means[:, None] - means) <= margin, 1.0, np.nan)
     ranks = statistics.tie_ranks(list(-means), within)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import click
 
@@ -55,7 +55,7 @@ def leaderboard_command(
     agents: str | None,
     tasks: str | None,
     metric: str | None,
-    by: str | None,
+    by: Literal["task", "score"] | None,
     columns: str | None,
     margin: float,
     format_: str,
@@ -141,7 +141,7 @@ def compare_command(
     suite: str | None,
     tasks: str | None,
     metric: str | None,
-    by: str | None,
+    by: Literal["task", "score"] | None,
     margin: float,
     format_: str,
     results: Path,
@@ -272,7 +272,7 @@ def report_command(
     suite: str | None,
     agents: str | None,
     tasks: str | None,
-    by: str | None,
+    by: Literal["task", "score"] | None,
     margin: float,
     title: str,
     out: Path,
@@ -329,7 +329,7 @@ def plot_command(
     metric: str | None,
     agents: str | None,
     tasks: str | None,
-    by: str | None,
+    by: Literal["task", "score"] | None,
     format_: str,
     out: Path,
     results: Path,
