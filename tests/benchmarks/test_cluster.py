@@ -261,7 +261,7 @@ def test_a_driver_that_is_killed_100_times(folder, monkeypatch):
     monkeypatch.setenv("PAUSE", "0")
     subprocess.run(command("local:2", kinds=kinds, results="unbroken.jsonl"), capture_output=True)
     monkeypatch.setenv("PAUSE", "0.5")
-    unbroken = leaderboard(read("unbroken.jsonl").rows, iqm=True)
+    unbroken = leaderboard(read("unbroken.jsonl").rows, iqm_intervals=True)
     total = len(complete_cells(read("unbroken.jsonl").rows))
     rng, kept, before = random.Random(0), 0, 0
     for _ in range(100):
@@ -275,7 +275,7 @@ def test_a_driver_that_is_killed_100_times(folder, monkeypatch):
     print(f"{kept} of 100 kills came after new cells; {before} of {total} cells then")
     monkeypatch.setenv("PAUSE", "0")
     subprocess.run(command("local:2", kinds=kinds), capture_output=True)
-    assert leaderboard(read(FILE).rows, iqm=True) == unbroken
+    assert leaderboard(read(FILE).rows, iqm_intervals=True) == unbroken
     assert saved() == total == 240
 
 
