@@ -43,7 +43,7 @@ def test_with_two_actions_it_is_hedge_at_its_own_pace():
 
 
 def test_long_unequal_play_keeps_the_least_likely_pairs_apart():
-    # All sums of pairs grow without bound here; the diagonal, which is no pair, must not join in.
+    # All sums of pairs grow without bound here; the diagonal is not a pair and must not join in.
     agent = StoltzLugosi(step_size=50.0)
     agent.reset(3, horizon=None, num_runs=1, rng=np.random.default_rng(0))
     for row in np.random.default_rng(2).normal(size=(400, 1, 3)):

@@ -152,7 +152,7 @@ def test_a_correlated_equilibrium_from_a_linear_program_has_no_gap():
     assert gaps.ce.max[0] == pytest.approx(0, abs=1e-9)
     assert gaps.swap.max[0] == pytest.approx(0, abs=1e-9)
     assert gaps.cce.max[0] < 1e-9
-    # The uniform distribution is no correlated equilibrium of this game, so the check can fail.
+    # The uniform distribution is not a correlated equilibrium of this game, so the check can fail.
     assert metrics.equilibrium_gaps(game, np.full((3, 4), 1 / 12)).ce.max[0] > 0.01
 
 
