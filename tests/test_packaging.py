@@ -42,7 +42,7 @@ def sdist(tmp_path_factory):
     """The source distribution, unpacked."""
     folder = tmp_path_factory.mktemp("sdist")
     source = folder / "source"
-    for name in (*SOURCES, "tests", "examples", ".ci"):
+    for name in (*SOURCES, "tests", "examples", "docs", ".ci"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ROOT.glob("*.*"):
         if file.is_file():
