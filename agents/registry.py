@@ -22,8 +22,10 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import math
 import re
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -142,16 +144,20 @@ def parse(spec: str) -> tuple[str, dict[str, Any]]:
     Raises:
         SpecError: if the spec is malformed; says at which position.
     """
-    _check_brackets(spec)
-    name, bracket, inside = (part.strip() for part in spec.partition("["))
+    masked = _masked(spec)
+    _check_brackets(spec, masked)
+    start = masked.find("[")
+    bracket = start >= 0
+    name = (spec[:start] if bracket else spec).strip()
     if not name or re.search(r"[\s,=\](){}]", name):
         raise SpecError(f"malformed agent spec {spec!r}: expected a name at position 0, got {name!r}")
-    if bracket and not inside.endswith("]"):
-        at = len(spec.rstrip()) - 1
+    end = _closing(masked, start) if bracket else len(spec)
+    if spec[end + 1 :].strip():
+        at = end + 1 + len(spec[end + 1 :]) - len(spec[end + 1 :].lstrip())
         raise SpecError(f"malformed agent spec {spec!r}: text after the closing bracket, at position {at}")
     settings: dict[str, Any] = {}
-    at = spec.find("[") + 1
-    for part in _pieces(spec[at : spec.rindex("]")]) if bracket else []:
+    at = start + 1
+    for part in _pieces(spec[at:end], masked[at:end]) if bracket else []:
         key, equals, value = (text.strip() for text in part.partition("="))
         if not (equals and key.isidentifier() and value):
             raise SpecError(
@@ -167,6 +173,9 @@ def parse(spec: str) -> tuple[str, dict[str, Any]]:
 def canonical(spec: str) -> str:
     """The spec with its settings sorted and its numbers in their shortest form, nested ones too.
 
+    It is for keys and for comparing specs. An agent is made from the spec as it was written, since 2 and 2.0
+    have the same canonical text.
+
     Raises:
         SpecError: if the spec is malformed.
     """
@@ -181,8 +190,9 @@ def split(specs: str) -> list[str]:
     Raises:
         SpecError: if brackets do not match or a spec is empty.
     """
-    _check_brackets(specs)
-    pieces = [piece.strip() for piece in _pieces(specs)]
+    masked = _masked(specs)
+    _check_brackets(specs, masked)
+    pieces = [piece.strip() for piece in _pieces(specs, masked)]
     if not all(pieces):
         raise SpecError(f"an empty agent spec in the list {specs!r}")
     return pieces
@@ -230,25 +240,59 @@ _TARGET = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 
 
-def _check_brackets(text: str) -> None:
+_QUOTED = re.compile(
+    r"(?:[rRbBuU]|[rR][bB]|[bB][rR])?"
+    r"(?:\'\'\'(?:[^\\]|\\.)*?\'\'\'|\"\"\"(?:[^\\]|\\.)*?\"\"\"|\'(?:[^\'\\\n]|\\.)*\'|\"(?:[^\"\\\n]|\\.)*\")",
+    re.DOTALL,
+)
+
+
+def _masked(text: str) -> str:
+    """The text with "_" for every character of a quoted string, so that what is left is structure.
+
+    A quotation mark begins a string only where a value may begin: don't is a word.
+    """
+    masked, at, before = [], 0, ""
+    while at < len(text):
+        quoted = _QUOTED.match(text, at) if before and before in "=,[({:_" else None
+        length = quoted.end() - at if quoted else 1
+        masked.append("_" * length if quoted else text[at])
+        if not text[at].isspace():
+            # One string may follow another, as in Python.
+            before = "_" if quoted else "." if text[at] == "_" else text[at]
+        at += length
+    return "".join(masked)
+
+
+def _check_brackets(text: str, masked: str) -> None:
     """Raise `SpecError` with the position of the first bracket that does not match."""
     opened: list[int] = []
-    for at, char in enumerate(text):
+    for at, char in enumerate(masked):
         if char in _CLOSING:
             opened.append(at)
-        elif char in _CLOSING.values() and (not opened or _CLOSING[text[opened.pop()]] != char):
+        elif char in _CLOSING.values() and (not opened or _CLOSING[masked[opened.pop()]] != char):
             raise SpecError(f"malformed agent spec {text!r}: {char!r} at position {at} closes no bracket")
     if opened:
         at = opened[-1]
         raise SpecError(f"malformed agent spec {text!r}: {text[at]!r} at position {at} is never closed")
 
 
-def _pieces(text: str) -> list[str]:
-    """`text` cut at the commas outside brackets."""
+def _closing(masked: str, start: int) -> int:
+    """Where the bracket that opens at `start` closes; brackets match."""
+    depth = 0
+    for at in range(start, len(masked)):
+        depth += (masked[at] in _CLOSING) - (masked[at] in _CLOSING.values())
+        if not depth:
+            return at
+    raise AssertionError("the brackets were checked")
+
+
+def _pieces(text: str, masked: str) -> list[str]:
+    """`text` cut at the commas outside brackets and quoted strings."""
     pieces, depth = [""], 0
-    for char in text:
-        depth += (char in _CLOSING) - (char in _CLOSING.values())
-        if char == "," and not depth:
+    for char, structure in zip(text, masked, strict=True):
+        depth += (structure in _CLOSING) - (structure in _CLOSING.values())
+        if structure == "," and not depth:
             pieces.append("")
         else:
             pieces[-1] += char
@@ -259,8 +303,9 @@ def _literal(text: str) -> Any:
     if text in ("true", "false"):
         return text == "true"
     try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+        with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
+            return ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return text
 
 
@@ -272,25 +317,47 @@ def _is_list(value: Any) -> bool:
 def _specs(value: Any) -> list[str]:
     """The specs in a setting's value, or what may be some."""
     if isinstance(value, str):
-        return [p.strip() for p in _pieces(value[1:-1]) if p.strip()] if _is_list(value) else [value]
+        return [p.strip() for p in _pieces(value[1:-1], _masked(value)[1:-1]) if p.strip()] if _is_list(value) else [value]
     return [inner for inner in value if isinstance(inner, str)] if isinstance(value, tuple) else []
 
 
 def _text(value: Any) -> str:
-    """A setting's value as `parse` reads it back."""
-    if isinstance(value, str) and _is_list(value):
+    """A setting's value as `parse` reads it back, except that whole floats are written as integers."""
+    return _string_text(value) if isinstance(value, str) else _literal_text(value)
+
+
+def _literal_text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({','.join(map(_literal_text, value))}{',' * (len(value) == 1)})"
+    if isinstance(value, list):
+        return f"[{','.join(map(_literal_text, value))}]"
+    if isinstance(value, dict):
+        pairs = (f"{_literal_text(key)}:{_literal_text(of)}" for key, of in value.items())
+        return f"{{{','.join(pairs)}}}"
+    if isinstance(value, set):
+        return f"{{{','.join(sorted(map(_literal_text, value)))}}}" if value else "set()"
+    if value is ...:
+        return "..."
+    if isinstance(value, float) and math.isinf(value):
+        return "1e999" if value > 0 else "-1e999"
+    return repr(value).removesuffix(".0") if isinstance(value, float) else repr(value)
+
+
+def _string_text(value: str) -> str:
+    """A word as it is where it can stand without quotes, a spec in canonical form, and else quoted."""
+    try:
+        bare = parse(f"agent[word={value}]")[1] == {"word": value}
+    except SpecError:
+        bare = False
+    if not bare:
+        return repr(value)
+    if _is_list(value):
         inner = _specs(value)
         return f"({','.join(map(_text, inner))}{',' * (len(inner) == 1)})"
-    if isinstance(value, str):
-        if _literal(value) != value:
-            return repr(value)
-        try:
-            return canonical(value)
-        except SpecError:  # a word that is no spec, such as a path
-            return value
-    if isinstance(value, (tuple, list)):
-        return f"({','.join(map(_text, value))}{',' * (len(value) == 1)})"
-    return repr(value).removesuffix(".0") if isinstance(value, float) else repr(value)
+    try:
+        return canonical(value)
+    except SpecError:  # a word that is not a spec, such as a path
+        return value
 
 
 def _load(target: str, requires: str | None) -> Callable[..., Agent]:
@@ -356,7 +423,10 @@ def custom_modules(spec: str) -> set[str]:
     module = name.partition(":")[0]
     custom = _TARGET.fullmatch(name) and not name.startswith((_CHECKPOINT, "regret_envs.agents."))
     found = {module} if custom else set()
-    return found.union(*map(custom_modules, _nested(name, settings)))
+    nested: set[str] = set()
+    nested = nested.union(*map(custom_modules, _nested(name, settings)))
+    # Text with a colon in it need not be a spec.
+    return found | {name for name in nested if _has_source(name)}
 
 
 def _checkpoint_files(spec: str) -> set[Path]:
@@ -399,6 +469,13 @@ def _prompts(spec: str) -> list[str]:
 def _nested(name: str, settings: dict[str, Any]) -> list[str]:
     """The settings that may be specs of agents; those of a language model are names and addresses."""
     return [] if name == "llm" else [spec for value in settings.values() for spec in _specs(value)]
+
+
+def _has_source(module: str) -> bool:
+    try:
+        return bool(_source_file(module))
+    except AgentImportError:
+        return False
 
 
 def _source_file(module: str) -> Path:

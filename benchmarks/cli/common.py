@@ -100,7 +100,7 @@ def chosen_agents(specs: str) -> tuple[list[str], list[str]]:
                 raise
             except Exception:
                 pass  # recorded, with its traceback, when the agent is run
-            chosen.append(registry.canonical(spec))
+            chosen.append(spec)
     except (registry.AgentImportError, registry.SpecError, UnknownNameError) as error:
         raise Usage(str(error)) from None
     return chosen, lacking

@@ -190,6 +190,7 @@ def run(
     An agent is a built-in name or "module:Class" from the working folder, with settings in
     brackets: --agents "hedge[step_size=0.7],blum-mansour,mypkg.mine:Mine".
     """
+    from regret_envs.agents import registry
     from regret_envs.benchmarks.running import runner
     from regret_envs.benchmarks.running.planning import plan
     from regret_envs.benchmarks.running.results import complete_cells
@@ -210,7 +211,7 @@ def run(
     cells = plan(suite, tasks, specs, runs=runs or default_runs(suite), seed=seed, engine=engine)
     rows = run_cells(cells, results, executor, rerun=rerun, measure=measure, yes=yes)
     show_leaderboard(
-        Selection(rows, [task.id for task in tasks], specs),
+        Selection(rows, [task.id for task in tasks], [registry.canonical(spec) for spec in specs]),
         notes=[*notes, *lacking],
         task_tables=tables,
         margin=margin,

@@ -47,6 +47,7 @@ def tournament_command(
     yes: bool,
 ) -> None:
     """Everyone against everyone, in both seats: payoffs, and Nash averaging instead of a rating."""
+    from regret_envs.agents import registry
     from regret_envs.benchmarks.analysis import standings, tables
     from regret_envs.benchmarks.running.planning import plan_tournament, tournament_task
     from regret_envs.benchmarks.running.runner import measure
@@ -59,7 +60,8 @@ def tournament_command(
     specs, lacking = chosen_agents(agents)
     cells = plan_tournament(task, specs, runs=runs, seed=seed)
     rows = run_cells(cells, results, executor, rerun=False, measure=measure, yes=yes)
-    found = standings.tournament(rows, task.id, specs, margin=margin)
+    ranked = [registry.canonical(spec) for spec in specs]
+    found = standings.tournament(rows, task.id, ranked, margin=margin)
     for line in [*lacking, *found.notes]:
         say(line)
     if not found.agents:

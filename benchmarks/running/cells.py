@@ -41,6 +41,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         num_runs: runs in the block, at most BLOCK_RUNS.
         num_actions: d, the largest over players; follows from the task.
         engine: "numpy", or "jax" for `regret_envs.jax`, which draws streams and actions by another generator.
+        written: the specs in `seats` that were written otherwise, as they were written: agents are made
+            from those.
     """
 
     suite: str
@@ -54,6 +56,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     num_runs: int
     num_actions: int
     engine: Engine = "numpy"
+    written: dict[str, str] = {}
 
     @property
     def agent(self) -> str:

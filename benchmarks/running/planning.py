@@ -36,7 +36,7 @@ def plan(
         ValueError: if a spec is malformed, a task's world cannot be made or its opponents do not fit.
         ImportError: if a custom agent's module is not found.
     """
-    ranked = list(dict.fromkeys(registry.canonical(spec) for spec in agents))
+    ranked = _distinct(agents)
     sources = _Sources()
     cells = []
     for task in tasks:
@@ -72,9 +72,17 @@ def tournament_task(game: str, horizon: int, settings: dict[str, Any] | None = N
 
 def plan_tournament(task: Task, agents: Iterable[str], *, runs: int, seed: int) -> list[Cell]:
     """The cells of every ordered pair of agents; arguments and errors as in `plan`."""
-    ranked = list(dict.fromkeys(registry.canonical(spec) for spec in agents))
+    ranked = _distinct(agents)
     pairs = [(row, column) for row in ranked for column in ranked]
     return _blocks("tournament", task, make_world(task), pairs, None, _Sources(), runs=runs, seed=seed)
+
+
+def _distinct(agents: Iterable[str]) -> list[str]:
+    """The specs, as they are written, that differ in their canonical text."""
+    written: dict[str, str] = {}
+    for spec in agents:
+        written.setdefault(registry.canonical(spec), spec)
+    return list(written.values())
 
 
 class _Sources(dict[str, str | None]):
@@ -101,25 +109,28 @@ def _blocks(
     seed: int,
     engine: Engine = "numpy",
 ) -> list[Cell]:
-    """A cell for each block of runs of each table of agents."""
+    """A cell for each block of runs of each table of agents, given by specs as they are written."""
     data = getattr(world, "fingerprint", None)
     if ":" in task.world:
         data = digest([data, registry.source_hash(task.world)])
     total, task_seed = (runs, seed) if task.num_runs is None else (task.num_runs, 0)
+    num_actions = max(world.seats(world.default_seats()))
     return [
         Cell(
             suite=suite,
             task=task,
-            seats=seats,
+            seats=tuple(canonical),
             seat=seat,
-            source=sources.of(seats),
+            source=sources.of(canonical),
             data=data,
             seed=task_seed,
             block=first // BLOCK_RUNS,
             num_runs=min(BLOCK_RUNS, total - first),
-            num_actions=max(world.seats(world.default_seats())),
+            num_actions=num_actions,
             engine=engine,
+            written={name: spec for name, spec in zip(canonical, seats, strict=True) if name != spec},
         )
         for seats in tables
+        for canonical in [[registry.canonical(spec) for spec in seats]]
         for first in range(0, total, BLOCK_RUNS)
     ]

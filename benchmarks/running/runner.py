@@ -130,12 +130,13 @@ def seated(
         for seat, spec in enumerate(cell.seats):
             typed = cell.seat is None or seat == cell.seat
             with trusting(current_trust() if typed else "allowed" if allow_llm else "offline"):
-                agents.append(make(spec))
+                agents.append(make(cell.written.get(spec, spec)))
     else:
-        agents = [make(cell.agent)]
+        spec = cell.written.get(cell.agent, cell.agent)
+        agents = [make(spec)]
         alike = not layers and len(num_actions) > MANY_SEATS and len(set(num_actions)) == 1
         if not alike or has_hooks(agents[0]):
-            agents += [make(cell.agent) for _ in num_actions[1:]]
+            agents += [make(spec) for _ in num_actions[1:]]
     hides = any(layer.hides_losses for layer in layers)
     for seat, agent in enumerate(agents):
         if isinstance(agent, Asking):

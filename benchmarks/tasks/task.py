@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 
 from regret_envs import feedback, games, metrics, streams
-from regret_envs.agents import registry
 from regret_envs.feedback import Feedback
 from regret_envs.names import lookup
 from regret_envs.worlds import World
@@ -121,7 +120,7 @@ def seat_specs(task: Task, agent: str, total: int) -> tuple[str, ...]:
             f"the number of opponents in {task.world} is {others}, got {len(task.opponents)} specs: give "
             "one for each, or one for all"
         )
-    specs = [registry.canonical(spec.replace(RANKED, agent)) for spec in task.opponents]
+    specs = [spec.replace(RANKED, agent) for spec in task.opponents]
     specs = specs * others if len(specs) == 1 else specs
     return (*specs[: task.seat], agent, *specs[task.seat :])
 

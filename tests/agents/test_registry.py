@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 import re
 import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from regret_envs.agents import AGENTS, BlumMansour, Hedge, RegretMatchingPlus, Uniform
 from regret_envs.agents.catalogue import AgentEntry
@@ -15,12 +18,15 @@ from regret_envs.agents.registry import (
     AgentImportError,
     MissingExtraError,
     SpecError,
+    _text,
     canonical,
     make,
     parse,
     source_hash,
     split,
 )
+from regret_envs.benchmarks.running import planning, runner
+from regret_envs.benchmarks.tasks.core import TASKS
 from regret_envs.names import UnknownNameError, lookup, near_matches
 
 FIXED = "regret_envs.agents.external.baselines:FixedPolicy"
@@ -255,3 +261,105 @@ def test_lookup_lists_near_matches_or_all():
     with pytest.raises(UnknownNameError, match="unknown agent 'hedeg': did you mean 'hedge'"):
         lookup("agent", "hedeg", table)
     assert near_matches("zzz", table) == "known: hedge, ogd"
+
+
+LITERALS = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text()
+    | st.binary()
+    | st.just(...),
+    lambda inner: (
+        st.lists(inner) | st.tuples(inner) | st.tuples(inner, inner) | st.dictionaries(st.text(), inner)
+    ),
+    max_leaves=6,
+)
+
+
+def same(one: object, other: object) -> bool:
+    """Equal, of equal types throughout."""
+    return repr(one) == repr(other)
+
+
+@given(LITERALS.filter(lambda value: "inf" not in repr(value) and "Ellipsis" not in repr(value)))
+def test_every_literal_arrives_as_it_was_written(value):
+    assert same(parse(f"m:A[a={value!r},b=1]"), ("m:A", {"a": value, "b": 1}))
+    # In a nested spec too, and beside others in a list of specs.
+    inner = f"m:A[a={value!r}]"
+    outer = f"n:B[copies={inner},c=2]"
+    name, settings = parse(outer)
+    assert (name, settings["c"]) == ("n:B", 2)
+    assert same(parse(settings["copies"]), ("m:A", {"a": value}))
+    assert split(f"hedge,{outer},{inner}") == ["hedge", outer, inner]
+
+
+@given(LITERALS)
+def test_canonical_text_is_stable_and_tells_values_apart(value):
+    spec = f"m:A[a={_text(value)}]"
+    assert canonical(spec) == canonical(canonical(spec)) == canonical(f"m:A[a={canonical(spec)[6:-1]}]")
+    again = parse(canonical(spec))[1]["a"]
+    # Whole floats are integers in the key, and equal to them.
+    assert again == value and (type(again) is type(value) or isinstance(value, float))
+
+
+@given(st.text())
+def test_text_that_is_quoted_is_text(text):
+    _, settings = parse(f"m:A[prompt={text!r},b=1]")
+    assert settings == {"prompt": text, "b": 1}
+    assert parse(canonical(f"m:A[prompt={text!r}]"))[1]["prompt"] == text or "[" in text
+
+
+@pytest.mark.parametrize(
+    ("spec", "value"),
+    [
+        ("m:A[s='']", ""),
+        ("m:A[s=' x ']", " x "),
+        ("m:A[s=[8,8]]", [8, 8]),
+        ("m:A[s=2.0]", 2.0),
+        ("m:A[s='hedge[step_size=1.0]']", "hedge[step_size=1.0]"),
+        ("m:A[s='Choose a, b or c']", "Choose a, b or c"),
+        ('m:A[s="]["]', "]["),
+        ("m:A[s=don't]", "don't"),
+        ("m:A[s='it''s']", "its"),
+        ("m:A[s=b'a,]']", b"a,]"),
+        ("m:A[s={'a,': [1, 2.0]}]", {"a,": [1, 2.0]}),
+        ("m:A[s='true']", "true"),
+        ("m:A[s=a=b]", "a=b"),
+        ("m:A[s='a_b,c']", "a_b,c"),
+        ("m:A[s='''it's, \"so\"''']", 'it\'s, "so"'),
+    ],
+)
+def test_values_that_were_changed_on_the_way(spec, value):
+    assert same(parse(spec)[1]["s"], value)
+    assert canonical(canonical(spec)) == canonical(spec)
+    assert split(f"{spec},hedge") == [spec, "hedge"]
+
+
+def test_the_agent_gets_what_was_written_and_the_key_is_canonical(mine):
+    sys.path.insert(0, str(mine.parent))
+    (mine / "typed.py").write_text(
+        "from regret_envs.agents import Hedge\n"
+        "class Typed(Hedge):\n"
+        "    def __init__(self, value):\n"
+        "        super().__init__()\n"
+        "        if type(value) not in (float, list): raise TypeError(f'got {value!r}')\n"
+    )
+    for value in ("2.0", "[8,8]"):
+        spec = f"a_users_package.typed:Typed[value={value}]"
+        make(spec)
+        [cell] = planning.plan("s", [TASKS["weighted_rps_t20"]], [spec], runs=1, seed=0)
+        [row, *_] = runner.measure(pickle.loads(pickle.dumps(cell)))
+        assert row.status == "ok" and row.agent == canonical(spec)
+
+
+def test_text_that_looks_like_code_is_not_looked_for():
+    assert source_hash("hedge[step_size='nowhere.at_all:Thing']") is None
+
+
+def test_text_after_a_bracket():
+    with pytest.raises(SpecError, match=r"text after the closing bracket, at position 8"):
+        parse("m:A[a=1],   m:B[b=2]")
+    with pytest.raises(SpecError, match="text after the closing bracket"):
+        parse("m:A[a=1][b=2]")
