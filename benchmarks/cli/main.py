@@ -227,13 +227,12 @@ def run(
 
 def _file_tasks(paths: Iterable[Path]) -> tuple[list[Task], list[str]]:
     """The tasks of Gambit files, and one line about each."""
-    from regret_envs.benchmarks.tasks.game_file import file_task
+    from regret_envs.benchmarks.tasks.game_file import file_tasks
 
     try:
-        tasks, notes = zip(*map(file_task, paths), strict=True)
+        return file_tasks(paths)
     except (ImportError, OSError, ValueError) as error:
         raise Usage(str(error)) from None
-    return list(tasks), list(notes)
 
 
 for _command in (

@@ -13,6 +13,12 @@ A suite file names existing tasks and defines new ones, with the fields of `Task
     loss_scale = 7.0
     starting_loss_scale = 1.0
     summary = "chicken, 2 × 2"
+
+    [[task]]
+    id = "mine"
+    payoffs = [[[3, 0], [5, 1]], [[3, 5], [0, 1]]]    # one array per player, or "file.npz"
+    action_names = ["cooperate", "defect"]
+    horizon = 1000
 """
 
 from __future__ import annotations
@@ -20,12 +26,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from regret_envs import games
 from regret_envs.agents import registry
 from regret_envs.benchmarks.tasks.core import SUITES, TASKS, Suite
 from regret_envs.benchmarks.tasks.task import (
+    GAME_METRICS,
     Layer,
     Task,
     make_feedback,
@@ -90,11 +99,16 @@ def read_suite(path: str | Path) -> list[Task]:
         UnknownNameError, PluginError: as `find_tasks`.
     """
     try:
-        content = msgspec.toml.decode(Path(path).read_bytes(), type=SuiteFile)
+        raw = msgspec.toml.decode(Path(path).read_bytes())
+        for task in raw.get("task", ()) if isinstance(raw.get("task", ()), list) else ():
+            _own_payoffs(task)
+        content = msgspec.convert(raw, SuiteFile)
     except OSError as error:
-        raise SuiteError(f"{path} cannot be read: {error.strerror}") from None
+        raise SuiteError(f"{path} cannot be read: {error.strerror or error}") from None
     except msgspec.MsgspecError as error:
         raise SuiteError(f"{path}: {error}{_near_field(str(error))}") from None
+    except (ValueError, TypeError, UnicodeDecodeError) as error:  # of the payoffs
+        raise SuiteError(f"{path}: {error}") from None
     for task in content.task:
         check_task(task, str(path))
     try:
@@ -104,6 +118,29 @@ def read_suite(path: str | Path) -> list[Task]:
     if not named and not content.task:
         raise SuiteError(f"{path} has no tasks: give tasks = [...] or [[task]]")
     return [*named, *content.task]
+
+
+def _own_payoffs(task: Any) -> None:
+    """Turn `payoffs` and `action_names` of a task, as a file has them, into the settings of its world."""
+    if not isinstance(task, dict) or not {"payoffs", "action_names"} & task.keys():
+        return
+    if "payoffs" not in task:
+        raise msgspec.ValidationError("action_names needs payoffs = [[...], [...]], one array per player")
+    if task.setdefault("world", _OWN) != _OWN:
+        raise msgspec.ValidationError(
+            f"payoffs describe a world of their own: leave out world = {task['world']!r}"
+        )
+    settings = task.setdefault("settings", {})
+    for key in ("payoffs", "action_names"):
+        if key in task:
+            settings[key] = task.pop(key)
+    task.setdefault("metrics", list(GAME_METRICS))
+    if "loss_scale" not in task:
+        task["loss_scale"] = games.make("normal_form", **settings).loss_scale or 1.0
+    task.setdefault("summary", "own payoffs")
+
+
+_OWN = "games.normal_form"
 
 
 def check_task(task: Task, where: str) -> None:

@@ -21,6 +21,7 @@ from regret_envs.games.named import (
     stag_hunt,
     weighted_rps,
 )
+from regret_envs.games.own import OwnGame, own_game
 from regret_envs.games.polymatrix import random_polymatrix
 from regret_envs.games.random_games import PayoffLaw, RandomGames, random_game, random_payoffs
 from regret_envs.games.tensor import (
@@ -39,6 +40,7 @@ __all__ = [
     "Game",
     "GameEpisode",
     "NormalFormGame",
+    "OwnGame",
     "PayoffLaw",
     "PublicGoods",
     "RandomGames",
@@ -56,6 +58,7 @@ __all__ = [
     "matching_pennies",
     "minority",
     "normal_form",
+    "own_game",
     "prisoners_dilemma",
     "random_congestion",
     "random_game",

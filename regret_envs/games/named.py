@@ -11,6 +11,7 @@ from regret_envs.games.aggregative import PublicGoods, minority
 from regret_envs.games.auctions import first_price_auction, second_price_auction
 from regret_envs.games.blotto import ColonelBlotto
 from regret_envs.games.congestion import braess, random_congestion
+from regret_envs.games.own import own_game
 from regret_envs.games.polymatrix import random_polymatrix
 from regret_envs.games.random_games import RandomGames, random_game
 from regret_envs.games.tensor import NormalFormGame
@@ -118,6 +119,7 @@ def jordan() -> NormalFormGame:
 
 
 NAMED_GAMES: dict[str, Callable[..., Game]] = {
+    "normal_form": own_game,
     "weighted_rps": weighted_rps,
     "rock_paper_scissors": rock_paper_scissors,
     "matching_pennies": matching_pennies,
@@ -144,8 +146,15 @@ NAMED_GAMES: dict[str, Callable[..., Game]] = {
 def make(name: str, **settings: Any) -> Game:
     """The named game with its settings, e.g. `make("weighted_rps", weights=(1, 2, 3))`.
 
+    `make("normal_form", payoffs=...)` is a game of one's own.
+
     Raises:
         UnknownNameError: if there is no such game; lists the near matches.
         TypeError: if the game has no such setting.
     """
+    if name == "normal_form" and "payoffs" not in settings:
+        raise ValueError(
+            "the game 'normal_form' needs its payoffs: payoffs = [[...], [...]], one array per player, or "
+            'payoffs = "file.npz"'
+        )
     return lookup("game", name, NAMED_GAMES)(**settings)
