@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -39,6 +40,8 @@ class Agent(Hooks, ABC):
             its expectation.
         takes: what feedback it plays under: "any" (losses or estimates of them), "full" (the losses of all
             actions alone) or "bandit" (that of the drawn action alone).
+        sees_own_draw: whether it must see the loss of the action that it chose itself, so that it cannot be
+            copied in a reduction, where an action is drawn from the mixture of the copies.
         shares_bound: whether `regret_bound` is concave in the squares of the rounds' ranges, so that
             the copies in a swap-regret reduction, which share the losses, share the bound too.
         usage: what play has used so far, of an agent that asks somebody else; None for all others. It is
@@ -49,6 +52,7 @@ class Agent(Hooks, ABC):
     guarantee: ClassVar[str] = ""
     bounds: ClassVar[Bounds] = ""
     takes: Takes = "any"
+    sees_own_draw: ClassVar[bool] = False
     shares_bound: ClassVar[bool] = False
     usage: Usage | None = None
 
@@ -115,6 +119,47 @@ class Agent(Hooks, ABC):
         step size depends on the scale of the losses multiplies it by `num_copies`.
         """
         return copy.deepcopy(self)
+
+
+class Reduction(Agent):
+    """An agent made of copies of another one: everything that the copies need is asked for in their name.
+
+    Subclasses are dataclasses with a field `copies` and name in `_live_copies` the ones that play.
+
+    Attributes:
+        copies: the agent that is copied.
+        takes: what feedback the copies play under.
+
+    Raises:
+        TypeError: if `copies` is not an agent.
+    """
+
+    copies: Agent
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.copies, Agent):
+            raise TypeError(f"copies must be an agent, got {self.copies!r}")
+        self.takes = self.copies.takes
+
+    @abstractmethod
+    def _live_copies(self) -> Agent:
+        """A copy that is playing, after `reset`."""
+
+    @property
+    def implicit_exploration(self) -> float:
+        """γ that the copies ask of bandit feedback, 0 where they ask for none."""
+        return float(getattr(self._live_copies(), "implicit_exploration", 0.0))
+
+    def copy_horizons(self, num_actions: int, horizon: int | None) -> Iterable[int | None]:
+        """The horizons that the copies are told; by default the agent's own."""
+        return (horizon,)
+
+    def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
+        """What the copies cannot play, at any horizon that they are told."""
+        if self.copies.sees_own_draw:
+            return f"its copies, {self.copies!r}, must see the loss of the action that they drew themselves"
+        horizons = dict.fromkeys(self.copy_horizons(num_actions, horizon))
+        return next(filter(None, (self.copies.unsupported(num_actions, horizon=n) for n in horizons)), None)
 
 
 class SingleRunAgent(Agent):

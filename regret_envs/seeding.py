@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random.bit_generator import ISpawnableSeedSequence, SeedSequence
 
+from regret_envs.validation import at_least
+
 # The constants of numpy's SeedSequence, which follows O'Neill, "Developing a seed_seq alternative", 2015.
 _INIT_A, _MULT_A = 0x43B0D7E5, 0x931E8875
 _INIT_B, _MULT_B = 0x8B51F9DD, 0x58F38DED
@@ -27,8 +29,10 @@ def generators(seed: int, key: Sequence[int], runs: range) -> list[np.random.Gen
     Args:
         seed: not negative.
         key: numbers below 2³².
-        runs: likewise.
+        runs: numbers, not negative.
     """
+    if runs.stop > 1 << 32:  # a run's number is then two words
+        return [_generator(seed, (*key, run)) for run in runs]
     # All runs share what is hashed before their own number, four hashes a word.
     pool = SeedSequence(seed, spawn_key=tuple(key)).pool
     num_words = max(4, -(-seed.bit_length() // 32)) + len(key)
@@ -91,11 +95,19 @@ class RunSeeds:
 
     The generator of a run depends on the seed and the run's number alone, so run r faces the same
     losses in a batch of one and in a batch of a thousand.
+
+    Raises:
+        TypeError: if a number is not an integer (NumPy's are).
+        ValueError: if one is negative.
     """
 
     seed: int
     num_runs: int
     first_run: int = 0
+
+    def __post_init__(self) -> None:
+        for name, minimum in (("seed", 0), ("num_runs", 0), ("first_run", 0)):
+            object.__setattr__(self, name, at_least(name, getattr(self, name), minimum))
 
     @property
     def runs(self) -> range:
@@ -123,4 +135,8 @@ class RunSeeds:
         return self._generator(_FEEDBACK, player, layer)
 
     def _generator(self, *key: int) -> np.random.Generator:
-        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=key)))
+        return _generator(self.seed, key)
+
+
+def _generator(seed: int, key: tuple[int, ...]) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(SeedSequence(seed, spawn_key=key)))

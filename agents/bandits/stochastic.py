@@ -28,6 +28,7 @@ class OneActionAgent(Agent):
 
     bounds = "external"
     takes = "bandit"
+    sees_own_draw = True
 
     def __post_init__(self) -> None:
         check_range(self.loss_range)

@@ -59,7 +59,9 @@ class FixedShare(Agent):
         for count, chance in ((switches, share), (horizon - switches - 1, 1 - share)):
             if count:
                 penalty += count * (-math.log(chance) if chance else math.inf)
-        step = math.sqrt(2 * penalty / horizon) if self.step_size is None else self.step_size
+        # A share of 0 or 1 has no bound against switches; the step is then Hedge's.
+        tuned = penalty if math.isfinite(penalty) else math.log(num_actions)
+        step = math.sqrt(2 * tuned / horizon) if self.step_size is None else self.step_size
         return share, step, penalty
 
     def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float:
@@ -67,7 +69,7 @@ class FixedShare(Agent):
         if num_actions == 1:
             return 0.0
         _, step, penalty = self.settings(num_actions, horizon)
-        return penalty / step + step * loss_range**2 * horizon / 8 if 0 < step < math.inf else math.inf
+        return penalty / step + step * loss_range**2 * horizon / 8 if step > 0 else math.inf
 
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
-from regret_envs.agents.base import Agent
+from regret_envs.agents.base import Agent, Reduction
 from regret_envs.agents.external.hedge import Hedge
 from regret_envs.agents.external.parameter_free import adanormalhedge_logits, normalized
 from regret_envs.arrays import FloatArray
 
 
 @dataclass(eq=False)
-class StronglyAdaptive(Agent):
+class StronglyAdaptive(Reduction):
     """A meta-agent over sleeping experts, one agent per dyadic interval of rounds.
 
     Level k has the intervals of rounds [i 2^k, (i + 1) 2^k), counted from 0. There are as many levels as fit
@@ -48,16 +49,16 @@ class StronglyAdaptive(Agent):
     bounds = "adaptive"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.copies, Agent):
-            raise TypeError(f"copies must be an agent, got {self.copies!r}")
-        self.takes = self.copies.takes
+        super().__post_init__()
         if not (np.isfinite(self.loss_range) and self.loss_range > 0):
             raise ValueError(f"loss_range must be finite and above 0, got {self.loss_range!r}")
 
-    def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
-        """What the copies cannot play, at the length of any interval."""
-        lengths = (2**k for k in range((horizon or 1).bit_length()))
-        return next(filter(None, (self.copies.unsupported(num_actions, horizon=n) for n in lengths)), None)
+    def _live_copies(self) -> Agent:
+        return self._experts[0].agent
+
+    def copy_horizons(self, num_actions: int, horizon: int | None) -> Iterable[int | None]:
+        """The length of any interval."""
+        return (2**k for k in range((horizon or 1).bit_length()))
 
     def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float | None:
         """The sum over two dyadic intervals of every length up to the horizon, for any interval."""

@@ -8,14 +8,14 @@ from typing import Self
 
 import numpy as np
 
-from regret_envs.agents.base import Agent
+from regret_envs.agents.base import Agent, Reduction
 from regret_envs.agents.external.hedge import Hedge
 from regret_envs.agents.swap.stationary import stationary_distribution
 from regret_envs.arrays import FloatArray
 
 
 @dataclass(eq=False)
-class BlumMansour(Agent):
+class BlumMansour(Reduction):
     """Blum and Mansour's reduction over any agent.
 
     d copies of an external-regret agent: copy i proposes p_i, the policy is the stationary
@@ -40,14 +40,8 @@ class BlumMansour(Agent):
     guarantee = "swap regret ≤ Σ_i external regret of copy i"
     bounds = "swap"
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.copies, Agent):
-            raise TypeError(f"copies must be an agent, got {self.copies!r}")
-        self.takes = self.copies.takes
-
-    def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
-        """What the copies cannot play."""
-        return self.copies.unsupported(num_actions, horizon=horizon)
+    def _live_copies(self) -> Agent:
+        return self._copies
 
     def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float | None:
         """The sum of the copies' bounds, or None where they have none.

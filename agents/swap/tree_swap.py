@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from regret_envs.agents.base import Agent
+from regret_envs.agents.base import Agent, Reduction
 from regret_envs.agents.external.hedge import Hedge
 from regret_envs.arrays import FloatArray
 from regret_envs.validation import at_least
 
 
 @dataclass(eq=False)
-class TreeSwap(Agent):
+class TreeSwap(Reduction):
     """TreeSwap: the reduction from swap to external regret through a tree of lazy agents.
 
     The T = M^L rounds are the leaves of a tree of L levels in which every node has M children. A node plays
@@ -49,14 +50,17 @@ class TreeSwap(Agent):
     bounds = "swap"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.copies, Agent):
-            raise TypeError(f"copies must be an agent, got {self.copies!r}")
+        super().__post_init__()
         if self.depth is not None:
             at_least("depth", self.depth, 1)
 
-    def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
-        """What the copies cannot play."""
-        return self.copies.unsupported(num_actions, horizon=horizon)
+    def _live_copies(self) -> Agent:
+        return self._nodes[0]
+
+    def copy_horizons(self, num_actions: int, horizon: int | None) -> Iterable[int | None]:
+        """The number of children of a node."""
+        first = _FIRST if horizon is None else horizon
+        return (_breadth(first, self._depth(num_actions, first)),)
 
     def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float | None:
         """(ρ T + Σ_{l=1}^{L−1} nodes of level l · rounds a child · the copies' bound) / L.

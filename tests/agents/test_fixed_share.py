@@ -9,7 +9,7 @@ import pytest
 from conftest import play
 
 from regret_envs import simulate, streams
-from regret_envs.agents import FixedShare, Hedge
+from regret_envs.agents import FixedShare, Hedge, Uniform
 
 
 @pytest.mark.parametrize(("share", "step"), [(0.1, 0.7), (0.5, 2.0), (1.0, 1.0), (0.0, 0.3)])
@@ -71,3 +71,13 @@ def test_an_unknown_horizon_is_played_within_reach_of_a_known_one():
 def test_settings_out_of_range(settings, message):
     with pytest.raises(ValueError, match=message):
         FixedShare(**settings)
+
+
+def test_a_share_of_nothing_is_hedge_and_of_everything_uniform():
+    for share, other in ((0, Hedge()), (1, Uniform())):
+        one, two = (
+            simulate(streams.Bernoulli(3), agent, horizon=20, num_runs=4, seed=1).play_losses[0]
+            for agent in (FixedShare(share=share), other)
+        )
+        np.testing.assert_allclose(one, two, rtol=1e-12)
+        assert FixedShare(share=share).regret_bound(3, 20, 1.0) == np.inf
