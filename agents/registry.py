@@ -317,7 +317,11 @@ def _is_list(value: Any) -> bool:
 def _specs(value: Any) -> list[str]:
     """The specs in a setting's value, or what may be some."""
     if isinstance(value, str):
-        return [p.strip() for p in _pieces(value[1:-1], _masked(value)[1:-1]) if p.strip()] if _is_list(value) else [value]
+        return (
+            [p.strip() for p in _pieces(value[1:-1], _masked(value)[1:-1]) if p.strip()]
+            if _is_list(value)
+            else [value]
+        )
     return [inner for inner in value if isinstance(inner, str)] if isinstance(value, tuple) else []
 
 

@@ -230,6 +230,8 @@ class AgentSeat(Seat):
         """
         if not all_on_simplex(policies, axis=1):
             k, row = np.argwhere(off_simplex(policies, axis=1))[0]
+            # Losses that are not finite may be why: the world is to blame for what it did first.
+            super().check(policies[:k], losses[:k], t)
             policy = policies[k, :, row]
             player, run = divmod(int(row), self.seeds.num_runs)
             raise PolicyError(

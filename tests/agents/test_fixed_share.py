@@ -34,7 +34,7 @@ def test_without_switches_it_is_hedge():
 
 
 def test_the_default_settings():
-    share, step, penalty = FixedShare(3)._settings(4, 101)
+    share, step, penalty = FixedShare(3).settings(4, 101)
     assert share == 0.03
     expected = 4 * np.log(4) - 3 * np.log(0.03) - 97 * np.log(0.97)
     assert penalty == pytest.approx(expected) and step == pytest.approx(np.sqrt(2 * expected / 101))

@@ -11,6 +11,7 @@ from regret_envs.agents.base import Agent
 from regret_envs.feedback import Bandit, Corrupted, Delayed, Noisy, Pure
 from regret_envs.play.round import Match, Seat, has_hooks
 from regret_envs.seeding import RunSeeds
+from regret_envs.worlds import Stream
 
 HORIZON = 30
 GAMES = {
@@ -239,3 +240,21 @@ def test_an_agent_with_hooks_needs_a_seat_of_its_own():
     with pytest.raises(ValueError, match="one agent per player"):
         simulate(game, Recording(), horizon=2)
     simulate(streams.Gaussian(3), Recording(), horizon=2)
+
+
+class _NotANumber(Stream):
+    """One loss of round 5 is not a number."""
+
+    num_actions, loss_scale = 3, 1.0
+
+    def draw(self, rng, state, t, num_rounds):
+        losses = rng.random((num_rounds, 3))
+        losses[4 - t : 5 - t, 1] = np.nan if t <= 4 else 0
+        return losses
+
+
+def test_the_world_is_blamed_for_its_own_nan():
+    with pytest.raises(
+        FloatingPointError, match=r"the world's losses for player 0 are not finite in round 5"
+    ):
+        simulate(_NotANumber(), Hedge(), horizon=20)
