@@ -91,13 +91,17 @@ class ActionMap:
             raise ActionError(
                 f"the action of {who} has shape {x.shape[1:]}: action_mode={self.mode!r} takes {d} numbers"
             )
-        if not np.isfinite(x.sum()):
+        with np.errstate(over="ignore"):
+            finite = bool(np.isfinite(x.sum()))
+        if not finite:
             for row in np.flatnonzero(~np.isfinite(x).all(1)):
                 raise ActionError(
                     f"the action of {who} is not finite{_at(int(row), x)}: {x[row]}; has the policy diverged?"
                 )
         # Actions first: with the runs contiguous, sums over few actions are three times as fast.
         columns = np.ascontiguousarray(x.T)
+        if not finite:  # finite numbers whose sum is not
+            columns = self._within_reach(columns)
         if self.mode == "softmax":
             logits = self.logit_scale * columns
             logits -= logits.max(0)
@@ -109,8 +113,8 @@ class ActionMap:
             for row in np.flatnonzero(off_simplex(columns, axis=0)):
                 raise ActionError(
                     f"the action of {who} is off the simplex{_at(int(row), x)}: {x[row]} "
-                    f"(sum {x[row].sum():.9g}, minimum {x[row].min():.3g}); send a distribution, or choose "
-                    "action_mode='normalize', 'softmax' or 'project' and the environment makes one"
+                    f"(sum {columns[:, row].sum():.9g}, minimum {x[row].min():.3g}); send a distribution, or "
+                    "choose action_mode='normalize', 'softmax' or 'project' and the environment makes one"
                 )
             return columns.T
         mass = np.maximum(columns, 0.0)
@@ -119,6 +123,17 @@ class ActionMap:
             mass[:, total == 0] = 1.0
             total = mass.sum(0)
         return (mass / total).T
+
+    def _within_reach(self, columns: FloatArray) -> FloatArray:
+        """Actions of the same policy whose sums are finite."""
+        if self.mode == "normalize":
+            return columns / np.maximum(np.abs(columns).max(0), 1.0)
+        if self.mode == "strict":
+            return np.clip(columns, -1e300, 1e300)
+        # Only differences from the largest matter; beyond these bounds the probability is 0.
+        largest = 1.0 if self.mode == "project" else 1e3 / self.logit_scale
+        with np.errstate(over="ignore"):
+            return np.maximum(columns - columns.max(0), -2 * largest)
 
     def _indices(self, actions: npt.ArrayLike, who: str) -> IntArray:
         index = np.asarray(actions)

@@ -135,6 +135,7 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
             self._rng = np.random.default_rng(seed)
         episode_seed = int(self._rng.integers(2**63)) if seed is None else seed
         self.agents, self._begun = [], False
+        self.max_cycles = at_least("max_cycles", self.max_cycles, 1)
         self._rounds.start(horizon=self.max_cycles, seed=episode_seed, num_runs=1)
         self.agents, self._begun = self.possible_agents[:], True
         if self._renderer is not None:

@@ -78,7 +78,7 @@ class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
         self.action_space = self._rounds.action_maps[player].space
         self.render_mode = render_mode
         self._renderer = Renderer(render_mode, self._rounds.labels()) if render_mode is not None else None
-        self._live = False
+        self._live = self._begun = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -87,6 +87,7 @@ class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
         super().reset(seed=seed)
         episode_seed = int(self.np_random.integers(2**63)) if seed is None else seed
         self._live = False
+        self._begun = True
         self._rounds.start(horizon=self._horizon, seed=episode_seed, num_runs=1)
         self._live = True
         if self._renderer is not None:
@@ -118,6 +119,8 @@ class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
         """The picture, the line or None, as `render_mode` says; errors as in `ParallelPlay.render`."""
         if self._renderer is None:
             raise ValueError(f"make the environment with render_mode= one of {', '.join(RENDER_MODES)}")
+        if not self._begun:
+            raise EpisodeError("nothing to render yet: call reset()")
         return self._renderer.render()
 
     def close(self) -> None:

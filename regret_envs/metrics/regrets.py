@@ -56,7 +56,9 @@ def swap_regret(play_loss: FloatArray) -> FloatArray:
 
     Blum and Mansour, "From External to Internal Regret", JMLR 2007.
     """
-    return play_loss.trace(axis1=-2, axis2=-1) - play_loss.min(-1).sum(-1)
+    regret = play_loss.trace(axis1=-2, axis2=-1) - play_loss.min(-1).sum(-1)
+    # It is at least the other two regrets; rounding must not say otherwise.
+    return np.maximum(np.maximum(regret, internal_regret(play_loss)), external_regret(play_loss))
 
 
 def internal_regret(play_loss: FloatArray) -> FloatArray:

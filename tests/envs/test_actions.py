@@ -88,3 +88,21 @@ def test_bad_settings():
         ActionMap(3, "sofmax")
     with pytest.raises(ValueError, match="logit_scale must be positive"):
         ActionMap(3, logit_scale=0.0)
+
+
+@pytest.mark.parametrize("mode", ["normalize", "softmax", "project", "strict"])
+@pytest.mark.filterwarnings("error")
+def test_numbers_near_the_largest(mode):
+    actions = ActionMap(3, mode)
+    huge = [[1e308, 1e308, 0.0], [1e308, 1e308, -1e308], [1e308, 1.7e308, 1e307]]
+    if mode == "strict":
+        with pytest.raises(ActionError, match="off the simplex"):
+            actions(huge, who="player_0")
+        return
+    largest = [0, 1, 0]
+    expected = {
+        "normalize": [[0.5, 0.5, 0], [0.5, 0.5, 0], np.array([10, 17, 1]) / 28],
+        "softmax": [[0.5, 0.5, 0], [0.5, 0.5, 0], largest],
+        "project": [[0.5, 0.5, 0], [0.5, 0.5, 0], largest],
+    }[mode]
+    np.testing.assert_allclose(actions(huge, who="player_0"), expected, atol=1e-15)

@@ -269,3 +269,13 @@ def test_opponents_must_say_who_sits_where():
         repeated_game_v0.parallel_env(game="jordan", opponents="hedge")
     with pytest.raises(ValueError, match="unknown player '1': known: player_0, player_1, player_2"):
         repeated_game_v0.parallel_env(game="jordan", opponents={1: "hedge"})
+
+
+@pytest.mark.parametrize(
+    ("cycles", "error"), [(0, ValueError), (-1, ValueError), (1.5, TypeError), ("3", TypeError)]
+)
+def test_max_cycles_set_later_is_checked(cycles, error):
+    env = experts_v0.parallel_env()
+    env.max_cycles = cycles
+    with pytest.raises(error, match="max_cycles must be"):
+        env.reset(seed=0)

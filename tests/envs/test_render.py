@@ -10,6 +10,7 @@ import pytest
 from pettingzoo.test import render_test
 
 from regret_envs import experts_v0, weighted_rps_v0
+from regret_envs.envs.parallel import EpisodeError
 
 
 @pytest.fixture(autouse=True)
@@ -78,3 +79,9 @@ else:
     raise AssertionError
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_rendering_before_reset_says_what_to_do():
+    env = gymnasium.make("regret_envs/Experts-v0", render_mode="ansi").unwrapped
+    with pytest.raises(EpisodeError, match=r"nothing to render yet: call reset\(\)"):
+        env.render()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from regret_envs import games, metrics, simulate
 from regret_envs.agents import BlumMansour, Hedge
@@ -206,3 +207,9 @@ def test_nash_conv_is_zero_at_the_equilibrium_and_exact_elsewhere():
         policies = [np.array([policy], float)] * 2
         losses = games.expected_losses(game.losses, policies)
         np.testing.assert_allclose(metrics.nash_conv(losses, policies), expected, atol=1e-15)
+
+
+@given(arrays(np.float64, (3, 3), elements=st.floats(-1e6, 1e6)))
+def test_no_regret_exceeds_the_swap_regret_to_the_bit(matrix):
+    regrets = {name: float(regret(matrix)) for name, regret in metrics.REGRETS.items()}
+    assert max(regrets["external"], regrets["internal"]) <= regrets["swap"]
