@@ -13,6 +13,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from regret_envs.agents.catalogue import AGENTS
 from regret_envs.agents.llm.transcripts import read as read_transcript
 from regret_envs.benchmarks.analysis import figures, tables
 from regret_envs.benchmarks.analysis.figures import MOST_AGENTS, look
@@ -101,7 +102,7 @@ class _Page:
         shown = [(id, name, body) for id, name, body in sections if body and (by is None or id != _OTHER[by])]
         links = "".join(f'<li><a href="#{id}">{escape(name)}</a></li>' for id, name, _ in shown)
         body = "".join(
-            f'<section aria-labeledby="{id}"><h2 id="{id}">{escape(name)}</h2>{content}</section>'
+            f'<section aria-labelledby="{id}"><h2 id="{id}">{escape(name)}</h2>{content}</section>'
             for id, name, content in shown
         )
         return _FRAME.format(title=escape(title), links=links, body=body, style=_STYLE)
@@ -170,6 +171,9 @@ class _Page:
     def _simplices(self, r: TaskResults, looks: dict[str, int]) -> list[str]:
         panels = []
         for agent, index in list(looks.items())[:6]:
+            # A row is data: of what it names only built-in agents are made and played.
+            if ":" in agent or agent.partition("[")[0] not in AGENTS:
+                continue
             try:
                 path = figures.simplex_path(TASKS[r.task], agent) if r.task in TASKS else None
             except Exception:  # an agent of somebody else's that is not here any more
@@ -279,7 +283,7 @@ def inline_svg(svg: str, name: str, title: str, text: str) -> str:
     width = re.search(r'width="([\d.]+)pt"', svg)
     svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
     head = (
-        f'role="img" aria-labeledby="{name}-t {name}-d" '
+        f'role="img" aria-labelledby="{name}-t {name}-d" '
         f'style="width:{float(width[1]) * 1.33 if width else 400:.0f}px" '
     )
     described = f'<title id="{name}-t">{escape(title)}</title><desc id="{name}-d">{escape(text)}</desc>'

@@ -1,6 +1,8 @@
 import re
+import sys
 import xml.etree.ElementTree as ET
 
+import msgspec
 import numpy as np
 import pytest
 from conftest import cell
@@ -42,7 +44,7 @@ def test_one_file_with_everything(rows):
         for link in re.findall(r'(?:href="#|url\(#)([^")]+)', picture):
             assert f'id="{link}"' in picture
         if svg.get("role") == "img":
-            named = svg.get("aria-labeledby").split()
+            named = svg.get("aria-labelledby").split()
             assert all(f'id="{name}"' in picture for name in named)
             assert svg.find("{http://www.w3.org/2000/svg}desc").text
     # Three tasks with two panels, two profiles, one three-action game of three agents, and a heat map.
@@ -107,3 +109,19 @@ def test_the_simplex_path_is_play():
     np.testing.assert_allclose(average.sum(1), 1)
     assert figures.simplex_path(TASKS["jordan_t1000"], "hedge") is None
     assert figures.simplex_path(TASKS["gaussian_d3_t20"], "hedge") is None
+
+
+def test_a_row_runs_no_code(rows, tmp_path, monkeypatch):
+    (tmp_path / "named_by_a_row.py").write_text("raise SystemExit('imported')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    named = "named_by_a_row:Agent", "blum-mansour[copies=named_by_a_row:Agent]"
+    template = [row for row in rows if row.task == "weighted_rps_t20" and row.agent == "rm+"]
+    told = [
+        msgspec.structs.replace(
+            row, agent=agent, key=f"{row.key} {agent}", identity=f"{row.identity} {agent}"
+        )
+        for agent in named
+        for row in template
+    ]
+    page = report.report([*rows, *told], tasks=["weighted_rps_t20"])
+    assert "named_by_a_row:Agent" in page and "named_by_a_row" not in sys.modules
