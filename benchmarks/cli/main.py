@@ -201,6 +201,8 @@ def run(
     tasks, notes = _file_tasks(game_files) if game_files else (chosen_tasks(suite), [])
     suite = "files" if game_files else suite
     specs, lacking = chosen_agents(agents)
+    if not specs:
+        raise Usage("\n".join(lacking))
     # Long cells resume where they were interrupted.
     measure = functools.partial(
         runner.measure,

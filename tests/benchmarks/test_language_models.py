@@ -218,5 +218,6 @@ def test_a_missing_extra_is_named(folder):
         text=True,
         timeout=100,
     )
-    assert 'pip install "regret-envs[llm]"' in done.stdout
+    assert 'pip install "regret-envs[llm]"' in done.stderr
+    assert done.returncode == 2
     assert "Traceback" not in done.stderr
