@@ -203,7 +203,7 @@ def test_the_command_trains_every_model(model, tmp_path):
     said = command(model, *SMALL, "--out", str(out))
     assert "final loss" in said and f"checkpoint:{out}" in said
     assert read_config(out).recipe.horizon == 5
-    assert "holds a training already" in command(model, *SMALL, "--out", str(out), code=2)
+    assert "already holds a training" in command(model, *SMALL, "--out", str(out), code=2)
     command(model, *SMALL, "--out", str(out), "--overwrite")
 
 
@@ -231,7 +231,7 @@ def test_the_command_is_interrupted_and_resumed(tmp_path, monkeypatch):
     monkeypatch.setattr(Trainer, "train_step", stops)
     assert "--resume" in command("linear-attention", *SMALL, "--out", out, code=130)
     monkeypatch.setattr(Trainer, "train_step", one_step)
-    assert "--resume to go on" in command("linear-attention", *SMALL, "--out", out, code=2)
+    assert "--resume to continue" in command("linear-attention", *SMALL, "--out", out, code=2)
     said = command("linear-attention", "--horizon", "6", "--out", out, "--resume", code=2)
     assert "begun with another horizon" in said
     command("linear-attention", "--out", out, "--resume")

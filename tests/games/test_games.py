@@ -210,6 +210,8 @@ class TestNamedGames:
     def test_every_name_makes_a_game(self):
         for name in games.NAMED_GAMES:
             settings = {"num_actions": (2, 3)} if name.startswith("random") else {}
+            if name == "normal_form":
+                settings = {"payoffs": [[[0, 1, 2], [3, 4, 5]], [[1, 0, 2], [0, 3, 1]]]}
             game = games.make(name, **settings)
             horizon, num_runs = 2, 3
             starts = game.start(num_agents=game.num_players, horizon=horizon, seeds=RunSeeds(0, num_runs))

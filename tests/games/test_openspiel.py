@@ -44,9 +44,8 @@ def test_what_is_wrong_is_said():
     code = """
 import sys
 sys.modules["pyspiel"] = sys.modules["pygambit"] = None
-from regret_envs.games.gambit import read_nfg
 from regret_envs.games.openspiel import from_openspiel
-for call, says in ((from_openspiel, "pip install open_spiel"), (read_nfg, "regret-envs[gambit]")):
+for call, says in ((from_openspiel, "pip install open_spiel"),):
     try:
         call("x")
     except ImportError as error:

@@ -22,6 +22,8 @@ SETTINGS = {
 
 def named_game(name):
     try:
+        if name == "normal_form":
+            return games.make(name, payoffs=[[[0, 1, 2], [3, 4, 5]], [[1, 0, 2], [0, 3, 1]]])
         return games.make(name, **SETTINGS.get(name, {}))
     except TypeError:
         return games.make(name)

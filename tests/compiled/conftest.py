@@ -8,5 +8,5 @@ jax.config.update("jax_enable_x64", True)
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if "tests/jax/" in item.path.as_posix():
+        if "tests/compiled/" in item.path.as_posix():
             item.add_marker(pytest.mark.jax)
