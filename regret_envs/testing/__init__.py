@@ -1,4 +1,4 @@
-"""Conformance checks for agents and worlds of your own, in the manner of scikit-learn's `check_estimator`.
+"""Checks for your own agents, worlds and metrics, in the manner of scikit-learn's `check_estimator`.
 
 They hold the built-in ones to the same contract. In a test suite:
 
@@ -14,6 +14,7 @@ it; with `raises=False` it returns the findings instead, as `regret-envs check` 
 from regret_envs.testing.agents import check_agent
 from regret_envs.testing.findings import ConformanceError, Finding
 from regret_envs.testing.games import check_game
+from regret_envs.testing.metrics import check_metric
 from regret_envs.testing.worlds import check_world
 
-__all__ = ["ConformanceError", "Finding", "check_agent", "check_game", "check_world"]
+__all__ = ["ConformanceError", "Finding", "check_agent", "check_game", "check_metric", "check_world"]
