@@ -37,12 +37,12 @@ HEAVY = {"torch": ATTENTION + ABOUT_ATTENTION, "safetensors": ATTENTION, "jax": 
 
 @dataclass(frozen=True)
 class Import:
-    """`module` imports `name` in a line; `lazy` inside a function or for type checkers alone."""
+    """`module` imports `name` in a line; `typing` if for type checkers alone."""
 
     module: str
     name: str
     line: int
-    lazy: bool
+    typing: bool
 
     def __str__(self):
         return f"{self.module}, line {self.line}, imports {self.name}"
@@ -61,11 +61,10 @@ def modules_below(root):
 def imports_of(module, source, known):
     """What a module imports: modules of ours by their full names, others by what follows `import`."""
     tree = ast.parse(source)
-    lazy = set()
+    typing = set()
     for node in ast.walk(tree):
-        typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        if typing_only or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            lazy |= set(ast.walk(node))
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            typing |= set(ast.walk(node))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -76,7 +75,7 @@ def imports_of(module, source, known):
         else:
             continue
         for name in names:
-            yield Import(module, name, node.lineno, node in lazy)
+            yield Import(module, name, node.lineno, node in typing)
 
 
 MODULES = modules_below(ROOT)
@@ -98,7 +97,7 @@ def folder(module):
 
 def test_the_rules_see_the_files():
     assert len(MODULES) > 100 and set(MODULES) >= DOORS
-    source = "import torch\ndef f():\n    from regret_envs import worlds\n"
+    source = "import torch\nif TYPE_CHECKING:\n    from regret_envs import worlds\n"
     assert list(imports_of("m", source, MODULES)) == [
         Import("m", "torch", 1, False),
         Import("m", "regret_envs.worlds", 3, True),
@@ -124,9 +123,10 @@ def test_no_room_imports_another():
 
 
 def test_no_circle_between_folders():
+    """In functions neither; what only type checkers import is not imported."""
     graph = defaultdict(set)
     for i in IMPORTS:
-        if i.name in MODULES and folder(i.name) != folder(i.module):
+        if i.name in MODULES and not i.typing and folder(i.name) != folder(i.module):
             graph[folder(i.module)].add(folder(i.name))
     list(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError, which names the circle
 
