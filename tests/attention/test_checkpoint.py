@@ -233,7 +233,7 @@ def test_the_command_is_interrupted_and_resumed(tmp_path, monkeypatch):
     monkeypatch.setattr(Trainer, "train_step", one_step)
     assert "--resume to continue" in command("linear-attention", *SMALL, "--out", out, code=2)
     said = command("linear-attention", "--horizon", "6", "--out", out, "--resume", code=2)
-    assert "begun with another horizon" in said
+    assert "started with a different horizon" in said
     command("linear-attention", "--out", out, "--resume")
     command("linear-attention", *SMALL, "--out", str(tmp_path / "b"))
     files = [(tmp_path / name / "model.safetensors").read_bytes() for name in "ab"]
