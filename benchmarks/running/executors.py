@@ -127,7 +127,13 @@ class LocalPool:
         self._executor = self._start()
 
     def _start(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(self.num_workers, mp_context=self._context, initializer=_begin_worker)
+        # The server that forks the workers keeps the environment of when the first pool started it.
+        return ProcessPoolExecutor(
+            self.num_workers,
+            mp_context=self._context,
+            initializer=_begin_worker,
+            initargs=(dict(os.environ),),
+        )
 
     def submit(self, function: Callable[..., T], /, *args: Any) -> Future[T]:
         """See `Pool`."""
@@ -165,7 +171,9 @@ class LocalPool:
         self.close(now=kind is not None)
 
 
-def _begin_worker() -> None:
+def _begin_worker(environment: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.dup2(2, 1)  # what agents print must not mix with the tables on standard output
     driver = multiprocessing.parent_process()

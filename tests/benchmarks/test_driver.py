@@ -261,3 +261,10 @@ def test_libraries_that_are_imported_once_for_all_workers(monkeypatch):
     mine = msgspec.structs.replace(cell, seats=("mine:Mine",))
     assert shared_imports([cell, mine]) == []
     assert shared_imports([cell, net, net]) == ["torch"]
+
+
+def test_workers_of_every_pool_have_the_drivers_environment(monkeypatch):
+    for value in ("first", "second"):
+        monkeypatch.setenv("REGRET_ENVS_TEST", value)
+        with LocalPool(1) as pool:
+            assert pool.submit(os.getenv, "REGRET_ENVS_TEST").result() == value
