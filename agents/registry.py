@@ -60,7 +60,7 @@ _SECRETS = (
 
 
 class AgentImportError(ImportError):
-    """The module or the class that a spec names cannot be had."""
+    """The module or class that a spec names could not be loaded."""
 
 
 class MissingExtraError(ImportError):
@@ -420,7 +420,7 @@ def custom_modules(spec: str) -> set[str]:
     """The modules of the custom and plug-in agents in a spec, nested ones too."""
     try:
         name, settings = parse(spec)
-    except SpecError:  # the setting is a word that is no spec, such as a path
+    except SpecError:  # the setting is a word that is not a spec, such as a path
         return set()
     if not _TARGET.fullmatch(name) and name not in built_in():
         name = known_agents()[0].get(name, AgentEntry("", "")).target

@@ -1,4 +1,4 @@
-"""Names to things: look-ups whose errors list the near matches."""
+"""Look-ups by name, with errors that list the near matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plug-ins: what other installed distributions offer through entry points, without importing it.
+"""Plug-ins: third-party packages register agents, tasks and suites through entry points.
 
 A distribution names its agents, tasks and suites in its pyproject.toml:
 
@@ -19,7 +19,7 @@ Kind = Literal["agents", "tasks", "suites", "metrics"]
 
 
 class PluginError(ImportError):
-    """What a plug-in offers cannot be had."""
+    """A plug-in could not be loaded."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Plugin:
         try:
             return getattr(importlib.import_module(module), attribute)
         except Exception as error:
-            raise PluginError(f"{self} cannot be had: {error!r}") from error
+            raise PluginError(f"{self} could not be loaded: {error!r}") from error
 
     def __str__(self) -> str:
         return f"the plug-in {self.kind.removesuffix('s')} {self.name!r} of {self.distribution}"
@@ -67,9 +67,9 @@ def plugins(kind: Kind, built_in: Collection[str] = ()) -> tuple[dict[str, Plugi
         owner = f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown distribution"
         plugin = Plugin(kind, point.name, point.value, owner)
         if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", point.value):
-            problems.append(f'{plugin} is left out: {point.value!r} is no "module:object"')
+            problems.append(f'{plugin} is left out: {point.value!r} is not a "module:object"')
         elif re.search(r"[\s,=\[\](){}]|^$", point.name):
-            problems.append(f"{plugin} is left out: a name has no spaces, commas or brackets")
+            problems.append(f"{plugin} is left out: names cannot contain spaces, commas or brackets")
         elif point.name in built_in:
             problems.append(f"{plugin} is left out: the built-in one of that name wins")
         elif found.setdefault(point.name, plugin) != plugin:

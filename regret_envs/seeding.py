@@ -22,7 +22,7 @@ Words = npt.NDArray[np.uint32]
 
 
 def generators(seed: int, key: Sequence[int], runs: range) -> list[np.random.Generator]:
-    """One generator a run, bit for bit that of `SeedSequence(seed, spawn_key=(*key, run))`.
+    """One generator per run, bit for bit that of `SeedSequence(seed, spawn_key=(*key, run))`.
 
     Hashing all runs in one array takes a seventh of the time, which is most of what starting a batch costs.
 
@@ -62,7 +62,7 @@ def _hash(words: Words, constant: int, multiplier: int) -> tuple[Words, int]:
 
 
 class _RunSeed(ISpawnableSeedSequence):
-    """A seed sequence whose first state is known; all else is asked of numpy's."""
+    """A seed sequence whose first state is known; everything else is delegated to NumPy's."""
 
     def __init__(self, seed: int, key: tuple[int, ...], state: npt.NDArray[np.uint64]) -> None:
         self._seed = seed
@@ -115,11 +115,11 @@ class RunSeeds:
         return range(self.first_run, self.first_run + self.num_runs)
 
     def world(self) -> list[np.random.Generator]:
-        """One generator a run, for the world's own randomness."""
+        """One generator per run, for the world's own randomness."""
         return generators(self.seed, (_WORLD,), self.runs)
 
     def starting_losses(self, player: int) -> list[np.random.Generator]:
-        """One generator a run, for the losses that `player` is shown before round 1."""
+        """One generator per run, for the losses that `player` is shown before round 1."""
         return generators(self.seed, (_STARTING_LOSS, player), self.runs)
 
     def agent(self, player: int) -> np.random.Generator:
@@ -127,11 +127,11 @@ class RunSeeds:
         return self._generator(_AGENT, player, self.first_run)
 
     def feedback(self, player: int, layer: int) -> list[np.random.Generator]:
-        """One generator a run, for a layer between the world and the agent of seat `player`."""
+        """One generator per run, for a layer between the world and the agent of seat `player`."""
         return generators(self.seed, (_FEEDBACK, player, layer), self.runs)
 
     def shared_feedback(self, player: int, layer: int) -> np.random.Generator:
-        """The generator for what that layer does alike in all runs of the seed."""
+        """The generator for what is the same in all runs of the seed."""
         return self._generator(_FEEDBACK, player, layer)
 
     def _generator(self, *key: int) -> np.random.Generator:

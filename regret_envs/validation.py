@@ -1,4 +1,4 @@
-"""Checks of numbers at the border, with errors that name the setting."""
+"""Checks of numeric arguments, with errors that name the argument."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def non_negative(name: str, value: float) -> float:
     """Return `value` as a float, or say that it is negative or not finite.
 
     Raises:
-        TypeError: if `value` is no number.
+        TypeError: if `value` is not a number.
         ValueError: if it is negative or not finite.
     """
     if isinstance(value, bool) or not isinstance(value, Real):

@@ -1,4 +1,4 @@
-"""What every world is: something that answers the agents' policies with losses.
+"""Worlds: they answer the agents' policies with losses.
 
 A `World` is an immutable description. `World.start` returns an `Episode`, which holds the
 state of `num_runs` independent runs and is the only place where the dynamics live: `simulate`
@@ -32,7 +32,7 @@ class Episode(ABC):
         """Play one round.
 
         Args:
-            policies: one array of shape (num_runs, num_actions of the player) a player, rows on
+            policies: one array of shape (num_runs, num_actions of the player) per player, rows on
                 the simplex.
 
         Returns:
@@ -42,10 +42,10 @@ class Episode(ABC):
 
 
 class World(ABC):
-    """A description of losses: a stream that one or more agents face, or a game between them."""
+    """The description of a world: a stream that one or more agents face, or a game between them."""
 
     def default_seats(self) -> int:
-        """How many agents play if nobody says otherwise: 1, or all players of a game."""
+        """The number of agents that play by default: 1, or all players of a game."""
         return 1
 
     @abstractmethod
@@ -74,7 +74,7 @@ class GameEpisode(Episode):
     """Expected full-information play of a game: `step` keeps no state."""
 
     def step_stacked(self, policies: FloatArray) -> FloatArray:
-        """`step` for players of equal numbers of actions, without a Python object a player.
+        """`step` for players of equal numbers of actions, without a Python object per player.
 
         Args:
             policies: shape (num_actions, num_players, num_runs).
@@ -92,7 +92,7 @@ class Game(World):
         num_actions: the number of actions of each player.
         loss_scale: the range of a player's losses (the largest over players), or their standard
             deviation where they are unbounded.
-        outcome_names: what `outcomes` tells of play beside the losses.
+        outcome_names: the names of what `outcomes` measures besides losses.
     """
 
     num_actions: tuple[int, ...]
@@ -123,13 +123,13 @@ class Game(World):
         """Begin an episode."""
 
     def outcomes(self, policies: FloatArray) -> dict[str, FloatArray]:
-        """What product play comes to, in expectation, by the names in `outcome_names`.
+        """The expected outcomes of product play, by the names in `outcome_names`.
 
         Args:
             policies: shape (max num_actions, num_players, num_runs), 0 beyond a player's actions.
 
         Returns:
-            One array (num_runs,) a name.
+            One array (num_runs,) per name.
         """
         return {}
 
@@ -195,7 +195,7 @@ class StreamEpisode(Episode):
         ]
         self._t = 0
         # Rounds drawn in one call depend on the number of actions alone, so that memory stays
-        # O(num_runs) whatever the horizon and a run's losses do not depend on the batch.
+        # O(num_runs) whatever the horizon, and a run's losses do not depend on the batch.
         self._block_rounds = min(max(_BLOCK_CELLS // stream.num_actions, 1), 256)
         self._block = np.empty((0, stream.num_actions, seeds.num_runs))
         self._next = 0
@@ -211,7 +211,7 @@ class StreamEpisode(Episode):
     def _refill(self) -> None:
         rounds = min(self._block_rounds, self._horizon - self._t)
         if rounds <= 0:
-            raise ValueError(f"the stream was started for {self._horizon} rounds and they are over")
+            raise ValueError(f"the stream was started for {self._horizon} rounds, and all are played")
         by_run = np.empty((len(self._rngs), rounds, self._stream.num_actions))
         for r, (rng, state) in enumerate(zip(self._rngs, self._states, strict=True)):
             losses = self._stream.draw(rng, state, self._t, rounds)

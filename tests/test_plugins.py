@@ -92,7 +92,7 @@ def test_listing_imports_no_plugin_and_a_broken_one_is_a_line(offer, tmp_path, m
     out = invoke("list").stdout
     assert "| thing " in out and "| t " in out and "| s " in out
     assert "the plug-in agent 'hedge' of an unknown distribution is left out: the built-in one" in out
-    assert "'no-target' of an unknown distribution is left out: 'oops' is no \"module:object\"" in out
+    assert "'no-target' of an unknown distribution is left out: 'oops' is not a \"module:object\"" in out
     assert "a_plugin_that_breaks" not in sys.modules
     for args in (["--agents", "thing"], ["--agents", "uniform", "--suite", "t"], ["--suite", "s"]):
         error = invoke("run", *args, code=2).stderr

@@ -102,7 +102,7 @@ def sums_before(terms: Tensor) -> Tensor:
 
 
 class HorizonFactor(nn.Module):
-    """(T / T_0)^exponent, the exponent learned from 0 on; or 1 where the horizon is no input.
+    """(T / T_0)^exponent, the exponent learned from 0 on; or 1 where the horizon is not an input.
 
     Args:
         reference: T_0, within the horizons of training, or None.

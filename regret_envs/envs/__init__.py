@@ -1,6 +1,6 @@
-"""The worlds as reinforcement-learning environments: PettingZoo, Gymnasium and its vector environments.
+"""Worlds as reinforcement-learning environments: PettingZoo, Gymnasium and Gymnasium vector.
 
-`import regret_envs` registers them; each is made by the module that its entry names.
+`import regret_envs` registers them; the module named by an entry makes it.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def register() -> None:
 
 
 def check_options(maker: Callable[..., Any], options: Mapping[str, Any], known: type) -> None:
-    """Raise if `maker` was given an option that its environment does not have.
+    """Raise if `maker` was given an option that its environment lacks.
 
     Args:
         maker: the function or class, for its own settings.
-        options: what it was given beyond those.
-        known: the TypedDict of the options there are.
+        options: the further options that it was given.
+        known: the TypedDict of the known options.
 
     Raises:
         TypeError: lists the near matches.

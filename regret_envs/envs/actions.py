@@ -1,4 +1,4 @@
-"""From what a reinforcement-learning policy emits to a point of the simplex.
+"""Maps from the output of a reinforcement-learning policy to the simplex.
 
 | `action_mode` | action space | policy π of an action x |
 |---|---|---|
@@ -30,7 +30,7 @@ ActionMode = Literal["normalize", "softmax", "project", "strict", "discrete"]
 
 
 class ActionError(ValueError):
-    """An action that the environment cannot play; says whose it is and what it should be."""
+    """An action that the environment cannot play; the message says whose it is and what to send instead."""
 
 
 class ActionMap:

@@ -1,4 +1,4 @@
-"""What a reinforcement-learning agent sees: one flat float32 vector a round.
+"""The observations of a reinforcement-learning agent: one flat float32 vector per round.
 
 With d actions, the slices of an observation are
 
@@ -12,8 +12,8 @@ With d actions, the slices of an observation are
 Under bandit feedback the losses of the last round are that of the drawn action and 0 for the others, and
 the mean of an action's losses is over the rounds that drew it (0 if none did).
 
-Losses, not rewards. Time is there because the end of an episode is known to all agents of the suite,
-and because some libraries do not tell their learners that an episode was cut by its horizon.
+They hold losses, not rewards. They hold the time because the suite's agents know the horizon, and because
+some libraries hide from their learners that an episode was truncated.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def observation_space(num_actions: int, loss_bound: float) -> Space[npt.NDArray[
     Args:
         num_actions: d.
         loss_bound: the largest loss in absolute value; infinite where losses are unbounded, which the
-            space shows as the largest float32, since a Box with infinite sides is warned about.
+            space shows as the largest float32, since Gymnasium warns about a Box with infinite sides.
     """
     bound = min(loss_bound, float(np.finfo(np.float32).max))
     low = np.concatenate([np.zeros(1 + num_actions), np.full(2 * num_actions, -bound)])

@@ -1,4 +1,4 @@
-"""The PettingZoo face: several agents, one run."""
+"""The PettingZoo environment: several agents, one run."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
 
     Observations are documented slice by slice in `regret_envs.envs.observations`, action modes in
     `regret_envs.envs.actions`, infos in `regret_envs.envs.rounds.SeatRecord`. Rewards are negated losses.
-    All agents are truncated together at the horizon, never terminated. `reset(seed=s)` brings the losses of
-    `simulate(world, ..., seed=s)`, to the bit; the resets that follow it draw their seeds from s.
+    All agents are truncated together at the horizon, never terminated. `reset(seed=s)` gives the losses of
+    `simulate(world, ..., seed=s)`, to the bit; later resets without a seed draw theirs from s.
 
     Args:
         world: a stream, which all agents face, or a game.
@@ -53,14 +53,14 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
         action_mode: how actions become policies.
         logit_scale: of action_mode "softmax".
         feedback: "full" or "bandit".
-        opponents: agents of the suite for some of the seats: `{"player_1": "hedge"}`. They are no agents
+        opponents: agents of the suite for some of the seats: `{"player_1": "hedge"}`. They are not agents
             of the environment.
         render_mode: "human", "rgb_array", "ansi" or None.
 
     Raises:
         UnknownNameError: for an unknown mode, feedback, opponent or seat; lists the near ones.
         ValueError: if a number is out of range, or both `horizon` and `max_cycles` are given.
-        TypeError: if `opponents` is no mapping.
+        TypeError: if `opponents` is not a mapping.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's own form

@@ -1,6 +1,6 @@
 """Pictures of play: policies on the 2-simplex or as stacked bars, beside the running regret.
 
-The drawing library is imported when the first picture is drawn.
+matplotlib is imported when the first picture is drawn.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Renderer:
         self._horizon = 0
 
     def reset(self, seats: Sequence[SeatRecord], horizon: int) -> None:
-        """Forget the episode before."""
+        """Forget the previous episode."""
         self._horizon = horizon
-        # One array a seat, a row a round.
+        # One array per seat, one row per round.
         self._policies: list[FloatArray] = [np.empty((0, seat.policies.shape[1])) for seat in seats]
         self._losses = [np.empty_like(p) for p in self._policies]
         self._incurred = [np.empty(0) for _ in seats]
@@ -61,7 +61,7 @@ class Renderer:
             self.render()
 
     def render(self) -> npt.NDArray[np.uint8] | str | None:
-        """What `mode` says.
+        """Draw or describe the play so far, as `mode` says.
 
         Raises:
             ImportError: if a picture is asked for and matplotlib is not installed.

@@ -1,4 +1,4 @@
-"""The rounds of an environment, which its PettingZoo and Gymnasium faces share.
+"""The rounds of an environment, shared by its PettingZoo and Gymnasium forms.
 
 They are played by the same `Match` as those of `simulate`, so an environment reset with seed s faces exactly
 the losses of `simulate(..., seed=s)`. Added here are action maps, observations and rewards.
@@ -34,7 +34,7 @@ _MAKE_AGENT = "regret_envs.agents.registry:make"
 
 @dataclass(frozen=True)
 class SeatRecord:
-    """What one seat did and met in a round; arrays over runs.
+    """One seat's play and losses in a round; arrays over runs.
 
     Attributes:
         policies: π_t, (num_runs, d).
@@ -75,7 +75,7 @@ class PlayerSeat(Seat):
         return self.policies
 
     def observe(self, losses: FloatArray) -> None:
-        """Nothing: the environment observes by itself."""
+        """Ignored: the environment builds its own observations."""
 
 
 class Rounds:
@@ -187,7 +187,7 @@ class Rounds:
         """Play a round; `seats` holds it afterwards.
 
         Args:
-            actions: one batch a player, as `ActionMap` takes them.
+            actions: one batch per player, as `ActionMap` takes them.
             names: the players' names, for errors.
 
         Raises:

@@ -1,4 +1,4 @@
-"""The Gymnasium face: one agent, one run."""
+"""The Gymnasium environment: one agent, one run."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from regret_envs.validation import at_least
 class Simplex(Box):
     """Distributions over `num_actions` actions, {π ∈ [0, 1]^d : Σ_a π(a) = 1}, float32.
 
-    A `Box`, so every library that knows boxes accepts it. Samples are uniform on the simplex
+    A `Box`, so every library that supports boxes accepts it. Samples are uniform on the simplex
     (Dirichlet with all parameters 1).
 
     Args:

@@ -1,4 +1,4 @@
-"""The native Gymnasium vector face: one agent, many runs at once."""
+"""The native Gymnasium vector environment: one agent, many runs at once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class VectorOptions(TypedDict, total=False):
 class VectorPlay(VectorEnv[npt.NDArray[np.float32], npt.NDArray[Any], npt.NDArray[Any]]):
     """`num_envs` runs of a world in lock-step, as a Gymnasium `VectorEnv` without a Python loop over runs.
 
-    `reset(seed=s)` brings run r the losses of run r of `simulate(world, ..., seed=s, num_runs=num_envs)`.
+    With `reset(seed=s)`, run r faces the losses of run r of `simulate(..., seed=s, num_runs=num_envs)`.
     Observations, actions and infos are those of `SinglePlay`, runs first. All runs end together.
 
     Args:
@@ -103,7 +103,7 @@ class VectorPlay(VectorEnv[npt.NDArray[np.float32], npt.NDArray[Any], npt.NDArra
                 negative.
         """
         if not np.all((options or {}).get("reset_mask", True)):
-            raise ValueError("the runs of this environment go in lock-step: reset all of them, or none")
+            raise ValueError("the runs of this environment advance in lock-step: reset all of them, or none")
         super().reset(seed=seed)
         episode_seed = int(self.np_random.integers(2**63)) if seed is None else seed
         self._begun = False
@@ -121,7 +121,7 @@ class VectorPlay(VectorEnv[npt.NDArray[np.float32], npt.NDArray[Any], npt.NDArra
 
         Returns:
             Observations (num_envs, 1 + 3 · num_actions), rewards (num_envs,), terminations (all False),
-            truncations (all True in the last round) and infos, one array a key.
+            truncations (all True in the last round) and infos, one array per key.
 
         Raises:
             EpisodeError: before `reset`, and after the last round where autoreset is disabled.

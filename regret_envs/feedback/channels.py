@@ -1,4 +1,4 @@
-"""What a layer of feedback is: a description, and a channel at every seat through which the losses pass.
+"""What a layer of feedback is: a description, and one channel per seat through which the losses pass.
 
 The layers themselves are in `regret_envs.feedback`. Inside, arrays are (num_actions, num_runs).
 """
@@ -25,7 +25,7 @@ class Channel(ABC):
         return 0
 
     def play(self, policies: FloatArray) -> FloatArray:
-        """What is played where the agent's policies are `policies`, shape (num_actions, num_runs)."""
+        """What is played when the agent's policies are `policies`, shape (num_actions, num_runs)."""
         return policies
 
     @abstractmethod
@@ -33,7 +33,7 @@ class Channel(ABC):
         """What arrives at the end of a round whose losses are `losses`, shape (num_actions, num_runs).
 
         Returns:
-            None, one or several arrays of that shape, in the order of their rounds.
+            Zero or more arrays of that shape, in the order of their rounds.
         """
 
 
@@ -72,7 +72,7 @@ class Place:
     layer: int
 
     def runs(self) -> list[np.random.Generator]:
-        """One generator a run."""
+        """One generator per run."""
         return self.seeds.feedback(self.player, self.layer)
 
     def shared(self) -> np.random.Generator:
@@ -98,10 +98,10 @@ def unfit(agent: object, layers: Sequence[Feedback]) -> str | None:
 
 
 def as_layers(feedback: object) -> list[Feedback]:
-    """One layer or a sequence of them as a list that fits together.
+    """One layer or a sequence of layers as a list, checked to be compatible.
 
     Raises:
-        TypeError: if something in it is no `Feedback`.
+        TypeError: if an item is not a `Feedback`.
         ValueError: if two delay, or two draw actions.
     """
     given = [feedback] if isinstance(feedback, str) or not isinstance(feedback, Sequence) else feedback

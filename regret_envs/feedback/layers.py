@@ -59,11 +59,10 @@ class Bandit(Feedback):
 
     With `implicit_exploration` γ = 0 the estimate is unbiased up to the offset (Auer, Cesa-Bianchi,
     Freund and Schapire 2002), so Exp3 is Hedge behind this layer; γ > 0 trades bias for variance
-    ("IX", Kocák, Neu, Valko and Munos 2014; Neu 2015) and asks for losses above `loss_offset`.
+    ("IX", Kocák, Neu, Valko and Munos 2014; Neu 2015) and requires losses above `loss_offset`.
 
     Args:
-        implicit_exploration: γ ≥ 0. None: what the agent asks for by its attribute of that name (Exp3-IX
-            does), 0 without one.
+        implicit_exploration: γ ≥ 0. None: the agent's attribute of that name (Exp3-IX has one), else 0.
         loss_offset: subtracted from the observed loss: the lowest possible loss, −1 in the games here.
 
     Raises:
@@ -92,7 +91,7 @@ class Bandit(Feedback):
 class Pure(Feedback):
     """An action drawn from the policy is played; the losses of all actions are shown.
 
-    In a game they are those against the others' drawn actions. Run for run the draws are those of `Bandit`.
+    In a game they are the losses against the others' drawn actions, which are those that `Bandit` draws.
     """
 
     draws_actions = True
@@ -292,7 +291,7 @@ class Corrupted(Feedback):
         non_negative("magnitude", self.magnitude)
 
     def start(self, num_actions: int, place: Place) -> Channel:
-        """Begin an episode; nothing in it is random."""
+        """Begin an episode, which is deterministic."""
         return _CorruptedChannel(self)
 
 

@@ -95,7 +95,7 @@ class AnonymousGame(StructuredGame):
         d, others = at_least("num_actions", num_actions, 1), num_players - 1
         if d * num_players**d > _MOST_CELLS:
             raise ValueError(
-                f"{num_players} players and {d} actions need {8 * d * num_players**d:.2g} bytes a run for "
+                f"{num_players} players and {d} actions need {8 * d * num_players**d:.2g} bytes per run for "
                 "the counts: an anonymous game is for few actions"
             )
         self.num_actions = (d,) * num_players

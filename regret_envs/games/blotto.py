@@ -35,7 +35,7 @@ class ColonelBlotto(StructuredGame):
             (num_players, K); not negative.
 
     Attributes:
-        divisions: one int array (d_n, K) a player, the troops on each battlefield.
+        divisions: one int array (d_n, K) per player, the troops on each battlefield.
 
     Raises:
         ValueError: if there are fewer than two players or no battlefield, a number of troops is negative,

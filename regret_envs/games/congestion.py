@@ -27,7 +27,7 @@ class CongestionGame(StructuredGame):
 
     Args:
         latencies: shape (num_resources, num_players): c_r(k) at [r, k − 1].
-        strategies: one list a player of its strategies, each a collection of resources. None: everyone
+        strategies: one list per player of its strategies, each a collection of resources. None: everyone
             chooses one resource of all.
 
     Attributes:
@@ -54,7 +54,7 @@ class CongestionGame(StructuredGame):
         if len(strategies) != num_players:
             raise ValueError(
                 f"latencies are for {num_players} players, strategies for {len(strategies)}: give one list "
-                "of strategies a player"
+                "of strategies per player"
             )
         for n, own in enumerate(strategies):
             if not own:

@@ -83,7 +83,7 @@ def deng_schneider_sivan(margin: float = 0.04) -> NormalFormGame:
 
     The Stackelberg value of player 0 is 0. If player 1 plays what did best on average, up in the first
     half makes it play left, and down in the second makes it play right for nearly all that time, which
-    pays player 0 about 1 − √γ a round ("Strategizing against No-Regret Learners", NeurIPS 2019).
+    pays player 0 about 1 − √γ per round ("Strategizing against No-Regret Learners", NeurIPS 2019).
 
     Args:
         margin: γ, above 0 and below 1.

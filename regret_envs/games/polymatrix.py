@@ -25,7 +25,7 @@ class PolymatrixGame(StructuredGame):
     is minus the sum of the edges' payoffs.
 
     Args:
-        num_actions: one number of actions a player.
+        num_actions: one number of actions per player.
         edges: payoffs (A_{nm}, A_{mn}) by players (n, m), of shapes (d_n, d_m) and (d_m, d_n).
 
     Raises:
@@ -106,7 +106,7 @@ def random_polymatrix(
     """Uniform payoffs on [−1, 1] on every edge, divided so that the losses' range is 1.
 
     Args:
-        num_actions: one number of actions a player.
+        num_actions: one number of actions per player.
         graph: "ring", "complete" or "star" (around player 0).
         law: "general", "zero-sum" (average play of no-regret agents then tends to a Nash equilibrium; Cai
             and Daskalakis, "On Minmax Theorems for Multiplayer Games", SODA 2011) or "coordination", where

@@ -27,7 +27,7 @@ def random_payoffs(
     """Independent payoffs at every action profile, correlated between the players if asked.
 
     Args:
-        num_actions: one number of actions a player.
+        num_actions: one number of actions per player.
         rng: the generator.
         law: "uniform" on [−1, 1], or "gaussian", N(0, 1).
         correlation: ρ between any two players' Gaussian payoffs at the same profile, from
@@ -35,7 +35,7 @@ def random_payoffs(
             of GAMUT (Nudelman, Wortman, Shoham and Leyton-Brown 2004).
 
     Returns:
-        One array (d_0, …, d_{N−1}) a player.
+        One array (d_0, …, d_{N−1}) per player.
 
     Raises:
         ValueError: if there is no player, the law is unknown, or the correlation out of range or asked
@@ -44,7 +44,7 @@ def random_payoffs(
     """
     shape = (len(num_actions), *(at_least("num_actions", d, 1) for d in num_actions))
     if len(num_actions) == 0:
-        raise ValueError("num_actions must hold one number of actions a player, got none")
+        raise ValueError("num_actions must hold one number of actions per player, got none")
     check_size(num_actions)
     lowest = -1.0 / max(len(num_actions) - 1, 1)
     if not lowest <= correlation <= 1:

@@ -15,7 +15,7 @@ class Stackelberg:
     """A strong Stackelberg equilibrium: the follower breaks ties as the leader wants.
 
     Attributes:
-        value: the leader's payoff a round.
+        value: the leader's payoff per round.
         commitment: the leader's policy, shape (num_actions of the leader,).
         response: the follower's action.
     """
@@ -33,7 +33,7 @@ def stackelberg(losses: Sequence[FloatArray], leader: int = 0) -> Stackelberg:
     over j. Conitzer and Sandholm, "Computing the Optimal Strategy to Commit to", EC 2006.
 
     Args:
-        losses: as in `NormalFormGame.losses`, negated payoffs: one array (d_0, d_1) a player.
+        losses: as in `NormalFormGame.losses`, negated payoffs: one array (d_0, d_1) per player.
         leader: 0 or 1.
 
     Raises:

@@ -35,7 +35,7 @@ class StructuredGame(Game):
         """
 
     def start(self, *, num_agents: int, horizon: int, seeds: RunSeeds) -> StructuredEpisode:
-        """Begin an episode; nothing in it is random."""
+        """Begin an episode, which is deterministic."""
         self.seats(num_agents)
         return StructuredEpisode(self)
 
@@ -61,7 +61,7 @@ class StructuredEpisode(GameEpisode):
 
 
 def stack(policies: Sequence[FloatArray]) -> FloatArray:
-    """Policies (num_runs, num_actions) a player as one array (max num_actions, num_players, num_runs)."""
+    """Policies (num_runs, num_actions) per player as one array (max num_actions, num_players, num_runs)."""
     num_actions = [p.shape[1] for p in policies]
     stacked = np.zeros((max(num_actions), len(policies), len(policies[0])))
     for n, (policy, d) in enumerate(zip(policies, num_actions, strict=True)):

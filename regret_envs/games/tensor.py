@@ -23,12 +23,12 @@ def expected_losses(losses: Sequence[FloatArray], policies: Sequence[FloatArray]
     ℓ_n(i) = E_{a_{−n} ~ ⊗_{m≠n} π_m}[loss_n(i, a_{−n})].
 
     Args:
-        losses: one array a player, of shape (d_0, …, d_{N−1}), or (d_0, …, d_{N−1}, num_runs)
+        losses: one array per player, of shape (d_0, …, d_{N−1}), or (d_0, …, d_{N−1}, num_runs)
             where every run has a game of its own.
-        policies: one array (num_runs, d_n) a player; fastest with the runs contiguous.
+        policies: one array (num_runs, d_n) per player; fastest with the runs contiguous.
 
     Returns:
-        One array (num_runs, d_n) a player, runs contiguous.
+        One array (num_runs, d_n) per player, runs contiguous.
     """
     if len(policies) == 2 and losses[0].ndim == 2:
         # On small matrices `dot` takes half the time of `@`.
@@ -55,10 +55,10 @@ _FEW_ACTIONS = 8
 
 
 class TensorEpisode(GameEpisode):
-    """Play of one game a batch, or of one game a run, given by its arrays.
+    """Play of one game for the whole batch, or of one game per run, given by its arrays.
 
     Attributes:
-        losses: one array a player, as in `expected_losses`.
+        losses: one array per player, as in `expected_losses`.
     """
 
     def __init__(self, losses: Sequence[FloatArray]) -> None:
@@ -99,7 +99,7 @@ class NormalFormGame(Game):
     def __init__(self, payoffs: Sequence[npt.ArrayLike], *, name: str = "game") -> None:
         arrays = [_numbers(payoff, f"payoffs[{player}]") for player, payoff in enumerate(payoffs)]
         if not arrays:
-            raise ValueError("payoffs must hold one array a player, got none")
+            raise ValueError("payoffs must hold one array per player, got none")
         for player, array in enumerate(arrays):
             if array.shape != arrays[0].shape:
                 raise ValueError(
@@ -141,11 +141,11 @@ class NormalFormGame(Game):
 
     @property
     def payoffs(self) -> tuple[FloatArray, ...]:
-        """The utilities, one array (d_0, …, d_{N−1}) a player."""
+        """The utilities, one array (d_0, …, d_{N−1}) per player."""
         return tuple(-a for a in self.losses)
 
     def start(self, *, num_agents: int, horizon: int, seeds: RunSeeds) -> TensorEpisode:
-        """Begin an episode; nothing in it is random."""
+        """Begin an episode, which is deterministic."""
         self.seats(num_agents)
         return TensorEpisode(self.losses)
 
@@ -194,7 +194,7 @@ class TensorSizeError(ValueError):
 
 
 def check_size(num_actions: Sequence[int], num_games: int = 1) -> None:
-    """Raise `TensorSizeError` if an array (d_0, …, d_{N−1}) a player and game takes over 4 GiB in all."""
+    """Raise `TensorSizeError` if an array (d_0, …, d_{N−1}) per player and game takes over 4 GiB in all."""
     size = 8 * len(num_actions) * math.prod(int(d) for d in num_actions) * num_games
     if size > 1 << 32:
         shape = " × ".join(map(str, num_actions)) if len(num_actions) <= 8 else f"{len(num_actions)} axes"

@@ -23,7 +23,7 @@ class Gap:
     """One kind of gap.
 
     Attributes:
-        per_player: shape (num_players, num_runs), in units of loss a round.
+        per_player: shape (num_players, num_runs), in units of loss per round.
     """
 
     per_player: FloatArray
@@ -61,7 +61,7 @@ class SwapGap(Gap):
     """Swap_n = Σ_i max_j Σ_{a_{−n}} μ(i, a_{−n}) [u_n(j, a_{−n}) − u_n(i, a_{−n})].
 
     Attributes:
-        best_deviation: one int array (num_runs, num_actions) a player: entry i is the action that
+        best_deviation: one int array (num_runs, num_actions) per player: entry i is the action that
             action i is best swapped for.
     """
 
@@ -73,8 +73,8 @@ class EquilibriumGaps:
     """The CCE gap, the pairwise CE gap and the full-swap CE gap of joint play, every player's.
 
     Attributes:
-        play_losses: one array (num_runs, num_actions, num_actions) a player: its play–loss matrix.
-        num_rounds: what play–loss matrices are divided by for losses a round.
+        play_losses: one array (num_runs, num_actions, num_actions) per player: its play–loss matrix.
+        num_rounds: what play–loss matrices are divided by for losses per round.
     """
 
     play_losses: tuple[FloatArray, ...]

@@ -1,6 +1,6 @@
 """Regrets and equilibrium gaps, exact and vectorized over runs.
 
-Everything follows from one sufficient statistic a player, the **play–loss matrix**
+Everything follows from one sufficient statistic per player, the **play–loss matrix**
 
     M = Σ_t π_t ℓ_tᵀ ∈ R^{d×d},
 
@@ -83,9 +83,9 @@ def nash_conv(losses: Sequence[FloatArray], policies: Sequence[FloatArray]) -> F
     Lanctot et al., "A Unified Game-Theoretic Approach to Multiagent Reinforcement Learning", 2017.
 
     Args:
-        losses: one array (num_runs, d_n) a player: the expected losses of its actions against the
+        losses: one array (num_runs, d_n) per player: the expected losses of its actions against the
             others' policies.
-        policies: one array (num_runs, d_n) a player.
+        policies: one array (num_runs, d_n) per player.
 
     Returns:
         Shape (num_runs,).
@@ -95,7 +95,7 @@ def nash_conv(losses: Sequence[FloatArray], policies: Sequence[FloatArray]) -> F
 
 
 def log_spaced_rounds(horizon: int, per_decade: int = 3) -> list[int]:
-    """Rounds 1 … horizon, about `per_decade` a decade, the horizon always among them.
+    """Rounds 1 … horizon, about `per_decade` per decade, the horizon always among them.
 
     Raises:
         ValueError: if `horizon` or `per_decade` is below 1.
@@ -112,11 +112,11 @@ _PRODUCT_CELLS = 1 << 17
 class PlayLossSum:
     """Running play–loss matrices of one player, M += Σ_k π_k ℓ_kᵀ over blocks of rounds.
 
-    A matrix product over a block of rounds is cheaper than a rank-one update a round.
+    A matrix product over a block of rounds is cheaper than a rank-one update per round.
     """
 
     def __init__(self, num_actions: int, num_runs: int) -> None:
-        # Few actions and many runs: runs contiguous, else a BLAS product a run (measured, not theory).
+        # Few actions and many runs: runs contiguous, else one BLAS product per run (measured, not theory).
         self._runs_last = num_actions <= 12 and num_runs > 8
         runs, square = (num_runs,), (num_actions, num_actions)
         self._total = np.zeros(square + runs if self._runs_last else runs + square)

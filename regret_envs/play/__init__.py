@@ -1,4 +1,4 @@
-"""Play: agents at their seats, rounds of many runs at once, and what came of them."""
+"""Play: seats, rounds of many runs at once, and their results."""
 
 from regret_envs.play.result import Play
 from regret_envs.play.round import AgentLike, PolicyError

@@ -1,4 +1,4 @@
-"""What play came to: regrets, gaps and anytime curves of many runs."""
+"""The result of play: regrets, gaps and anytime curves of many runs."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from regret_envs.worlds import Episode, GameEpisode
 
 @dataclass(frozen=True)
 class Play:
-    """What `num_runs` runs of play came to, up to round `t`.
+    """The result of `num_runs` runs of play, up to round `t`.
 
     Attributes:
         t: rounds played.
         seed: the seed.
-        play_losses: one play–loss matrix Σ_s π_s ℓ_sᵀ a player, arrays (num_runs, d, d).
+        play_losses: one play–loss matrix Σ_s π_s ℓ_sᵀ per player, arrays (num_runs, d, d).
         mean_policies: the average policy T⁻¹ Σ_s π_s of every player, arrays (num_runs, d).
-        policies: recorded on request: one array (t, num_runs, d) a player, else None.
+        policies: recorded on request: one array (t, num_runs, d) per player, else None.
         losses: likewise.
         realized: where actions were drawn (bandit feedback), the same play with the drawn actions
-            in place of the policies: regrets and gaps of what was in fact played. Else None.
+            in place of the policies, for the regrets and gaps of what was actually played. Else None.
         outcomes: where they were asked for, the game's own outcomes (potential, revenue, …), expected and
             averaged over the rounds: arrays (num_runs,) by name.
         outstanding: how many rounds' losses every player has not been shown yet (delayed feedback).
@@ -111,7 +111,7 @@ class Play:
         return metrics.EquilibriumGaps(self.play_losses, self.t)
 
     def social_cost(self) -> FloatArray:
-        """The sum of the players' losses a round, Σ_n tr M_n / T, shape (num_runs,)."""
+        """The sum of the players' losses per round, Σ_n tr M_n / T, shape (num_runs,)."""
         return np.sum([np.trace(m, axis1=-2, axis2=-1) for m in self.play_losses], axis=0) / self.t
 
     def nash_conv(self) -> FloatArray:
@@ -125,7 +125,7 @@ class Play:
         return metrics.nash_conv(self._episode.step(self.mean_policies), self.mean_policies)
 
     def extraction(self, leader: int = 0) -> FloatArray:
-        """What `leader` got a round above its Stackelberg value, shape (num_runs,).
+        """What `leader` got per round above its Stackelberg value, shape (num_runs,).
 
         Against an agent without swap regret it is at most o(1), whatever the leader plays (Deng,
         Schneider and Sivan, "Strategizing against No-Regret Learners", NeurIPS 2019).
@@ -139,7 +139,7 @@ class Play:
         return -np.trace(self.play_losses[leader], axis1=1, axis2=2) / self.t - value
 
     def at(self, t: int) -> Play:
-        """The play up to round `t`, one of the `rounds` that `simulate` was asked for, or the last.
+        """The play up to round `t`, one of the `rounds` passed to `simulate`, or the last.
 
         Raises:
             KeyError: if that round was not asked for.

@@ -200,11 +200,11 @@ class AgentSeat(Seat):
         Raises:
             PolicyError: if they are not an array of real numbers of the right shape.
         """
-        self.policies = np.array(self._returned(t), dtype=np.float64, order="F")
+        self.policies = np.array(self.as_policies(self.agent.act(), t), dtype=np.float64, order="F")
         return self.policies
 
-    def _returned(self, t: int) -> FloatArray:
-        returned = self.agent.act()
+    def as_policies(self, returned: object, t: int) -> FloatArray:
+        """What the agent returned in round t + 1 as an array; errors as in `ask`."""
         try:
             policies = np.asarray(returned)
         except ValueError as error:

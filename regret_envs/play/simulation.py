@@ -43,15 +43,15 @@ def simulate(
 ) -> Play:
     """Play `horizon` rounds of `num_runs` independent runs.
 
-    Memory is O(num_runs · d²) a player whatever the horizon, unless play is recorded. To stop and go on
-    later, use `Simulation`.
+    Memory is O(num_runs · d²) per player whatever the horizon, unless play is recorded. To pause and resume,
+    use `Simulation`.
 
     Args:
         world: a stream (any number of agents face the same losses; an adversary takes one) or a
             game.
-        agents: one a seat. One agent that is not in a list plays all seats of a game whose players have
-            equally many actions: as num_players · num_runs runs at once, which is faster than an agent a
-            seat and, unless the agent is random, comes to the same.
+        agents: one agent per seat. A single agent that is not in a list plays all seats of a game whose
+            players have equally many actions, as num_players · num_runs runs at once. That is faster than one
+            agent per seat and, unless the agent is random, gives the same result.
         horizon: rounds, T.
         num_runs: independent runs, B.
         seed: same seed, same result to the bit.
@@ -59,15 +59,15 @@ def simulate(
         starting_loss_scale: s; every player and run is shown losses drawn from N(0, s² I) in a
             round 0 that the metrics leave out (self-play from uniform is degenerate where the
             equilibrium is uniform). 0: no such round.
-        feedback: what lies between the world and every agent, one layer or several in series; none:
-            full information.
-        rounds: rounds at which the play so far is kept, for anytime curves (`Play.at`): d² numbers a
-            player and run each. Where that is much, measure between `Simulation.advance` and the next.
-        record: "policies", "losses" or both: kept whole, in memory proportional to the horizon.
+        feedback: the layers between the world and every agent, one or several in series; none: full
+            information.
+        rounds: rounds at which the play so far is kept, for anytime curves (`Play.at`): d² numbers per
+            player and run each. Where that is too much, measure between calls of `Simulation.advance`.
+        record: "policies", "losses" or both: every round is kept, in memory proportional to the horizon.
         outcomes: whether the game's own outcomes (`Game.outcome_names`: potential, revenue, …) are
             averaged over the rounds, which takes time in every round.
         horizon_known: whether agents are told the horizon.
-        progress: called now and then with the number of rounds played.
+        progress: called from time to time with the number of rounds played.
 
     Returns:
         The play.
@@ -80,7 +80,7 @@ def simulate(
             `horizon` or `num_runs` is below 1, a round to keep lies outside 1 … horizon, two layers of
             feedback delay or two draw actions, an agent does not play behind such layers, or the
             world takes none.
-        TypeError: if `world` is no world, an agent no agent, or a number no integer.
+        TypeError: if `world` is not a world, an agent lacks a method, or a number is not an integer.
     """
     keep = sorted({at_least("a round to keep", t, 1) for t in rounds} | {at_least("horizon", horizon, 1)})
     if keep[-1] > horizon:
@@ -107,9 +107,9 @@ def simulate(
 
 
 class Simulation:
-    """What `simulate` does, to be stopped and gone on with: rounds of many runs at once. Picklable.
+    """A `simulate` that can be paused, saved and resumed: rounds of many runs at once. Picklable.
 
-    A simulation that was saved in a `progress` callback and goes on to the same stops comes to the same
+    A simulation that is saved in a `progress` callback and resumed with the same stops gives the same
     numbers, to the bit, as one that was never interrupted.
 
     Args and errors: as in `simulate`.
@@ -153,7 +153,7 @@ class Simulation:
             # A class has the methods too.
             if isinstance(agent, type) or not isinstance(agent, AgentLike):
                 raise TypeError(
-                    f"{agent!r} (player {players[0]}) is no agent, an object with reset, act and observe "
+                    f"{agent!r} (player {players[0]}) is not an agent, an object with reset, act and observe "
                     'such as Hedge() or agents.make("hedge")'
                 )
             if reason := unfit(agent, layers):
@@ -161,7 +161,7 @@ class Simulation:
         if not seated:
             raise ValueError(f"{world!r} is played by at least one agent, got none")
         if len({id(agent) for agent, _ in seated}) < len(seated):
-            raise ValueError("the same agent object is given two seats: give every seat its own")
+            raise ValueError("the same agent object has two seats: give every seat its own")
         num_players = sum(len(players) for _, players in seated)
         num_actions = world.seats(num_players)
         episode = world.start(num_agents=num_players, horizon=horizon, seeds=seeds)
@@ -303,7 +303,7 @@ class Simulation:
         return [seat.agent for seat in self._seats]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything that is needed to go on: world, agents, random generators and sums.
+        """Write everything needed to resume: world, agents, random generators and sums.
 
         The file is a pickle: load only files that you trust. It is whole or not there.
         """

@@ -26,7 +26,7 @@ class AdaptiveAdversary(World):
     three vectors of losses and plays the one that raises Φ most:
 
     - a split of the actions into halves of about the same weight, and its negative: the losses'
-      variance under w is then as large as can be, which raises Φ to second order in λ whatever the
+      variance under w is then as large as possible, which raises Φ to second order in λ whatever the
       policy. Since exp is convex, one of the two never lowers Φ;
     - sign(π_a − w_a), which raises it to first order where the agent does not play π = w.
 
@@ -142,7 +142,7 @@ class BestResponse(World):
 
     In a zero-sum game every round costs the agent at least the value, and one that plays pure actions its
     worst: in matching pennies follow the leader (fictitious play) loses every round, and its regret is
-    linear. Ties go to the lowest index; nothing is random.
+    linear. Ties go to the lowest index; deterministic.
 
     Args:
         game: a game of two players, or the name of one, as in `games.make`.

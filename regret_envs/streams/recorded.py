@@ -157,7 +157,7 @@ class Recorded(Stream):
             )
         if self.window is not None and seeds.runs.stop > self.num_windows:
             raise ValueError(
-                f"{self.name} has {self.num_windows} full windows of {self.window} rounds, one a run: "
+                f"{self.name} has {self.num_windows} full windows of {self.window} rounds, one per run: "
                 f"run {seeds.runs.stop - 1} (counted from 0) is not there; give num_runs = {self.num_windows}"
             )
         return super().start(num_agents=num_agents, horizon=horizon, seeds=seeds)
@@ -196,7 +196,7 @@ def prices(
 ) -> Recorded:
     """Daily losses −log x_t(i) of holding stock i, where x_t(i) is the day's price relative.
 
-    The sets that online portfolio selection is tested on since Cover, "Universal Portfolios", 1991;
+    The standard data sets of online portfolio selection since Cover, "Universal Portfolios", 1991;
     `regret_envs/data/README.md` states where they are from. A loss is a few per cent: divide by
     `loss_scale` to bring it to the size that default step sizes are made for.
 

@@ -1,4 +1,4 @@
-"""Losses whose law changes: with switches, with the seasons, and as lower bounds have it."""
+"""Losses whose law changes: switches, seasons, and constructions of lower bounds."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class StochasticallyConstrained(Stream):
     """Independent losses in {0, 1} whose level changes while one action stays better by the same gap.
 
     The means are 0 for the best action and `gap` for the others, and then 1 − gap and 1, in turn; phase
-    n lasts 1.6^n rounds, rounded up. The best action is drawn once a run. Zimmert and Seldin,
+    n lasts 1.6^n rounds, rounded up. The best action is drawn once per run. Zimmert and Seldin,
     "Tsallis-INF", JMLR 2021, Section 6: agents made for independent losses (UCB1, Thompson sampling)
     are misled here.
 
@@ -167,11 +167,11 @@ _PHASE_ENDS = np.cumsum(np.ceil(1.6 ** np.arange(64.0)))
 
 @dataclass(frozen=True)
 class Reversal(Stream):
-    """Two actions, of which the better one turns bad halfway; nothing is random.
+    """Two actions, of which the better one turns bad halfway; deterministic.
 
     Losses are (0, lead) in the first half of the rounds and (1, 0) in the second. Importance-weighted
-    estimates make Exp3 play action 1 with a probability so small that a single such play is held
-    against it for the rest: its regret has a variance of the order of T², which implicit exploration
+    estimates make Exp3 play action 1 with a probability so small that a single such play rules it
+    out for the rest: its regret has a variance of the order of T², which implicit exploration
     takes away (after Lattimore and Szepesvári, "Bandit Algorithms", 2020, Chapters 11 and 12).
 
     Args:
@@ -206,7 +206,7 @@ class Reversal(Stream):
 
 @dataclass(frozen=True)
 class SwapLowerBound(Stream):
-    """The lower bound for swap regret: one group of actions after the other is worth playing.
+    """The lower bound for swap regret: groups of actions take turns at being worth playing.
 
     The actions are divided into d / m groups of m, and the rounds into as many phases. In a group's
     phase its actions lose 0 or 1 by fair coins and all others 1, so an agent without external regret
@@ -261,7 +261,7 @@ class MisleadingLeader(Stream):
     The action with the least cumulative loss so far (the lowest of those that tie) loses 1 − u in the round
     and the others u, with u uniform on [0, noise] for each of them. Nothing reacts to the agents. Whoever
     follows the leader loses at least 1 − noise in every round but the first, where the best action loses at
-    most (1 + (d − 1) noise) / d a round on average, so that its regret is linear for small noise
+    most (1 + (d − 1) noise) / d per round on average, so that its regret is linear for small noise
     (Cesa-Bianchi and Lugosi, "Prediction, Learning, and Games", 2006, Section 4.3, has the deterministic
     case of two actions).
 

@@ -50,7 +50,7 @@ BiasLaw = Literal["gaussian", "uniform"]
 
 @dataclass(frozen=True)
 class BiasedGaussian(Stream):
-    """Losses ℓ_t = m + ε_t with a bias m drawn once a run and ε_t ~ N(0, noise_scale² I).
+    """Losses ℓ_t = m + ε_t with a bias m drawn once per run and ε_t ~ N(0, noise_scale² I).
 
     Args:
         num_actions: d.
@@ -97,7 +97,7 @@ class DriftingMean(Stream):
     """Losses ℓ_t = m_t + ε_t around a mean that walks at random, m_t = m_{t−1} + δ_t from m_0 = 0.
 
     δ_t ~ N(0, drift_scale² I) and ε_t ~ N(0, noise_scale² I): after t rounds the means differ by a
-    standard deviation of drift_scale · sqrt(2 t), and what was the best action stops being so.
+    standard deviation of drift_scale · sqrt(2 t), so the best action changes.
 
     Args:
         num_actions: d.
@@ -140,7 +140,7 @@ class DriftingMean(Stream):
 class Bernoulli(Stream):
     """Independent losses in {0, 1}: every action errs with probability `mean`, one with `mean − gap`.
 
-    The better action is drawn once a run. With `gap` of the order of sqrt(d / T) this is the
+    The better action is drawn once per run. With `gap` of the order of sqrt(d / T) this is the
     instance of the bandit lower bound (Auer, Cesa-Bianchi, Freund and Schapire 2002).
 
     Args:
@@ -186,7 +186,7 @@ class _Phases:
 
 @dataclass(frozen=True)
 class SwitchingBest(Stream):
-    """Independent losses in {0, 1}, as in `Bernoulli`, with another best action every `phase_length` rounds.
+    """Independent losses in {0, 1}, as in `Bernoulli`, with a new best action every `phase_length` rounds.
 
     The best action of a phase is drawn uniformly from those that were not the best in the phase
     before. The shifting experts problem of Herbster and Warmuth, "Tracking the Best Expert", 1998.
@@ -267,7 +267,7 @@ class Rademacher(Stream):
 
 @dataclass(frozen=True)
 class Alternating(Stream):
-    """A loss of 1 on one action after the other: ℓ_t = e_a, a = (t − 1) mod d. Nothing is random.
+    """A loss of 1 on one action at a time, in turn: ℓ_t = e_a, a = (t − 1) mod d. Deterministic.
 
     A follower of the leader that starts uniform and breaks ties to the lowest index is always on the
     action that loses next: it loses 1/d + T − 1 where the best action loses ⌊T/d⌋, so its regret is

@@ -287,7 +287,7 @@ class TestRandomGames:
             ({"law": "gaussian", "correlation": -0.51}, r"correlation must lie in \[-0.5, 1\] for 3 players"),
             ({"law": "gaussian", "correlation": np.nan}, "correlation must lie in"),
             ({"num_actions": (2, 0, 2)}, "num_actions must be at least 1, got 0"),
-            ({"num_actions": ()}, "one number of actions a player, got none"),
+            ({"num_actions": ()}, "one number of actions per player, got none"),
         ],
     )
     def test_bad_settings(self, settings, message):
@@ -311,7 +311,7 @@ class TestNormalFormGame:
     @pytest.mark.parametrize(
         ("payoffs", "message"),
         [
-            ([], "one array a player, got none"),
+            ([], "one array per player, got none"),
             (
                 [np.ones((2, 3)), np.ones((3, 2))],
                 r"payoffs\[1\] has shape \(3, 2\), payoffs\[0\] has \(2, 3\)",

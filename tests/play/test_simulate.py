@@ -293,9 +293,9 @@ def test_seats():
         (None, "None"),
         ((Hedge() for _ in "ab"), "gen"),
     ]:
-        with pytest.raises(TypeError, match=f"{named}.* is no agent, .*such as Hedge"):
+        with pytest.raises(TypeError, match=f"{named}.* is not an agent, .*such as Hedge"):
             simulate(games.shapley(), none, horizon=5)
-    with pytest.raises(TypeError, match=r"'hedge' \(player 1\) is no agent"):
+    with pytest.raises(TypeError, match=r"'hedge' \(player 1\) is not an agent"):
         simulate(games.shapley(), [Hedge(), "hedge"], horizon=5)
     for no_world in (streams.Gaussian, "gaussian", np.ones((5, 3)), Hedge()):
         with pytest.raises(TypeError, match=r"world must be a stream or a game"):

@@ -279,7 +279,7 @@ class TestPlaying:
         with pytest.raises(ValueError, match=r"horizon 4 is longer .* has 3 rounds a window"):
             simulate(stream, Uniform(), horizon=4)
         for more in ({"num_runs": 3}, {"first_run": 2}):
-            with pytest.raises(ValueError, match=r"has 2 full windows of 3 rounds, one a run: run 2 "):
+            with pytest.raises(ValueError, match=r"has 2 full windows of 3 rounds, one per run: run 2 "):
                 simulate(stream, Uniform(), horizon=3, **more)
 
 

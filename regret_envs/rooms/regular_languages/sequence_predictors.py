@@ -39,7 +39,7 @@ class SequencePredictor(ABC):
 
 @dataclass(eq=False)
 class UniformPredictor(SequencePredictor):
-    """Probability 1/2 always: a loss of ln 2 a round."""
+    """Probability 1/2 always: a loss of ln 2 per round."""
 
     def reset(self, max_length: int) -> None:
         """Nothing to forget."""
@@ -87,7 +87,7 @@ class TransformerPredictor(SequencePredictor):
         start: the model to begin with, left as it is; None: u = 0 and W = 0 with `temperature`.
         step_size: η, for u.
         attention_step_size: for W; None: ηλ, which makes up for the division of its gradient by λ.
-        temperature: λ where there is no `start`.
+        temperature: λ where there is not a `start`.
 
     Raises:
         ValueError: if a setting is not positive and finite.

@@ -40,7 +40,7 @@ class LabeledSequences:
     Raises:
         TypeError: if `max_length` is not an integer.
         ValueError: if there is no sequence, a group is not a matrix of 0 and 1 with at most
-            `max_length` columns, or its labels are not one ±1 a row; says which group.
+            `max_length` columns, or its labels are not one ±1 per row; says which group.
     """
 
     def __init__(self, groups: Iterable[tuple[IntArray, IntArray]], max_length: int) -> None:
