@@ -60,7 +60,7 @@ _SECRETS = (
 
 
 class AgentImportError(ImportError):
-    """The module or class that a spec names could not be loaded."""
+    """The module or class that a spec names cannot be imported."""
 
 
 class MissingExtraError(ImportError):
