@@ -57,7 +57,7 @@ def find_device(name: str) -> torch.device:
     """The torch device of that name.
 
     Raises:
-        ValueError: if there is none; says what there is.
+        ValueError: if it does not exist here; lists the devices that do.
     """
     try:
         device = torch.device(name)

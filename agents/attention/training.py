@@ -171,7 +171,7 @@ def train(
 ) -> checkpoint.Config:
     """Train a model and write its checkpoint.
 
-    Interrupted (KeyboardInterrupt), the state is saved in `out` before the exception goes on.
+    Interrupted (KeyboardInterrupt), the state is saved in `out` before the exception propagates.
 
     Args:
         recipe: what to train, and how.

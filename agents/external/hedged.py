@@ -28,7 +28,7 @@ class Hedged(Agent):
         members: the agents, at least one.
 
     Raises:
-        ValueError: if there is no member, or one plays under bandit feedback alone.
+        ValueError: if there are no members, or one plays only under bandit feedback.
     """
 
     members: Sequence[Agent]

@@ -50,7 +50,7 @@ class LanguageModel(Agent):
         base_url: the server's address, up to /v1.
         api_key_env: the environment variable that holds the key. None: OPENAI_API_KEY for the default
             host, and no key for any other.
-        prompts: shipped prompts ("plain", "summary", "game", "bandit") or a folder of one's own. None:
+        prompts: shipped prompts ("plain", "summary", "game", "bandit") or your own folder. None:
             "plain", and in a task with bandit feedback "bandit".
         answer: "policy", a probability for every action, or "action", one of them, played purely.
         actions: the actions' names. None: the game's own, else A, B, ….

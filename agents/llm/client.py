@@ -335,7 +335,7 @@ class Client:
                 async with asyncio.timeout(min(self._server.timeout, 10)):
                     found = await self._openai.models.list()
                 self._models = [self._clean(str(model.id)) for model in found.data]
-            except Exception:  # whatever a server that is none may answer: there is no list then
+            except Exception:  # whatever answers there may not be such a server: no list then
                 return []
         return self._models
 

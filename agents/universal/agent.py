@@ -51,7 +51,7 @@ class Universal(Agent):
     """A policy trained with regret loss that plays any number of actions, any horizon, any scale of losses.
 
     Permuting the actions permutes its play; adding a constant to a round's losses, or multiplying all
-    losses by a positive one, changes nothing. O(d) numbers a run are kept, and a round costs O(d).
+    losses by a positive one, changes nothing. It keeps O(d) numbers per run, and a round costs O(d).
 
     Args:
         weights: "universal" (trained on external regret) or "universal-swap" (on swap regret), which come

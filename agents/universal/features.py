@@ -74,7 +74,7 @@ _FLOOR = 1e-12
 
 
 class LossFeatures:
-    """The running features of `num_runs` runs: O(d) numbers a run, and O(d) work a round.
+    """The running features of `num_runs` runs: O(d) numbers per run, and O(d) work per round.
 
     Args:
         num_actions: d.

@@ -38,7 +38,7 @@ def rate(count: int, play: Callable[[], object]) -> float:
 def ours(
     agent: type[Agent], game: games.NormalFormGame, horizon: int, num_runs: int, *, one_for_all: bool = False
 ) -> float:
-    """Run-rounds a second of self-play, regrets included; by an agent a seat, or one at both."""
+    """Run-rounds per second of self-play, regrets included; by one agent per seat, or one at both."""
 
     def play() -> None:
         agents = agent() if one_for_all else [agent() for _ in range(2)]
@@ -128,7 +128,7 @@ def main() -> None:
     compare("Hedge 3×3, 1,024 runs", batch, "bare numpy", bare_hedge(payoff, 5000, 1024), "10M/s")
     compare("", batch, "noregret", one_by_one, "400×")
     for_all = ours(Hedge, rps, 5000, 1024, one_for_all=True)
-    compare("… one agent at both seats", for_all, "an agent a seat", batch, "31M/s")
+    compare("… one agent at both seats", for_all, "one agent per seat", batch, "31M/s")
     compare("Hedge 3×3, one run", ours(Hedge, rps, 20000, 1), "noregret", one_by_one, "2×")
     for matrix, horizon, target in ((random3, 3000, "5M/s"), (random10, 500, "500k/s")):
         game = games.NormalFormGame.zero_sum(matrix)

@@ -81,7 +81,7 @@ def grid(actions: tuple[int, ...], horizons: tuple[int, ...]) -> Iterator[Point]
 
 
 def plot(points: list[Point], path: Path) -> None:
-    """Swap regret a round (above) and seconds (below) over d: a column a world, a line an agent and T."""
+    """Swap regret per round and seconds over d: one column per world, one line per agent and T."""
     from matplotlib.figure import Figure
 
     horizons = sorted({point.horizon for point in points})
@@ -103,7 +103,7 @@ def plot(points: list[Point], path: Path) -> None:
         axes[0, column].set_title(world)
         axes[1, column].set_xlabel("number of actions")
     axes[0, 0].set_ylabel("swap regret a round")
-    axes[1, 0].set_ylabel("seconds a run")
+    axes[1, 0].set_ylabel("seconds per run")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     title = f"T = {', '.join(map(str, horizons))}: faint to full"
     figure.legend(handles, labels, loc="outside lower center", ncols=len(AGENTS), title=title)

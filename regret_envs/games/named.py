@@ -98,7 +98,7 @@ def deng_schneider_sivan(margin: float = 0.04) -> NormalFormGame:
 
 
 def shapley(num_actions: int = 3) -> NormalFormGame:
-    """Shapley's game (1964), in which fictitious play cycles for ever; the equilibrium is uniform.
+    """Shapley's game (1964), in which fictitious play cycles forever; the equilibrium is uniform.
 
     Args:
         num_actions: of both players; Shapley's own has 3. Player 0 wants to match, player 1 to be one ahead.
@@ -146,7 +146,7 @@ NAMED_GAMES: dict[str, Callable[..., Game]] = {
 def make(name: str, **settings: Any) -> Game:
     """The named game with its settings, e.g. `make("weighted_rps", weights=(1, 2, 3))`.
 
-    `make("normal_form", payoffs=...)` is a game of one's own.
+    `make("normal_form", payoffs=...)` is a game of your own.
 
     Raises:
         UnknownNameError: if there is no such game; lists the near matches.

@@ -1,4 +1,4 @@
-"""Games of one's own: payoffs written down, or in a NumPy file."""
+"""Your own games: payoffs written down, or in a NumPy file."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def random_game(
 
 
 class RandomGames(Game):
-    """A random game of its own for every run; arguments and errors as in `random_payoffs`."""
+    """A new random game for every run; arguments and errors as in `random_payoffs`."""
 
     def __init__(
         self, num_actions: Sequence[int], *, law: PayoffLaw = "uniform", correlation: float = 0.0

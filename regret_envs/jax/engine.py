@@ -72,7 +72,7 @@ def simulate(
         ValueError: if a number is out of range or lost in `dtype`, there are not as many rules as players, a
             player has one action, a rule does not play behind such feedback, or the world or the feedback has
             no form here.
-        TypeError: if something is no world, no rule or no integer.
+        TypeError: if something is not a world, a rule or an integer.
     """
     horizon, num_runs = at_least("horizon", horizon, 1), at_least("num_runs", num_runs, 1)
     if horizon >= kernel.NEVER:

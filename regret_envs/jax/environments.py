@@ -46,7 +46,7 @@ class RepeatedGame:
             action off the simplex makes everything NaN, since compiled code raises nothing.
         logit_scale: of action_mode "softmax".
         feedback: "full" or "bandit".
-        opponents: rules for some of the seats, `{"player_1": hedge(0.1)}`; they are no agents of the
+        opponents: rules for some of the seats, `{"player_1": hedge(0.1)}`; they are not agents of the
             environment.
 
     Attributes:

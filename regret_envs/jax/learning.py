@@ -63,7 +63,7 @@ def rollout(
 
     Raises:
         ValueError: as `simulate`.
-        TypeError: if the key is not a key, or something is no world or no rule.
+        TypeError: if the key is not a key, or something is not a world or a rule.
     """
     at_least("horizon", horizon, 1)
     played = as_world(world)

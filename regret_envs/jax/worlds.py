@@ -190,8 +190,8 @@ def expected_losses(losses: Sequence[Array], policies: Sequence[Array]) -> list[
     """Every player's expected loss of each of its actions against the others' product play.
 
     Args:
-        losses: one array a player, its own actions along the first axis, the others' in order along the next,
-            and the runs along the last where every run has a game of its own.
+        losses: one array per player, its own actions along the first axis, the others' in order
+            along the next, and the runs along the last where every run has its own game.
         policies: one array (d_n,) or (d_n, num_runs) a player.
 
     Returns:

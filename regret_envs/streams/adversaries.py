@@ -90,7 +90,7 @@ class AdaptiveEpisode(Episode):
     def __init__(self, num_actions: int, swap: bool, horizon: int, num_runs: int) -> None:
         self._swap = swap
         self._rate = np.sqrt(2 * np.log(num_actions) / horizon) * (num_actions if swap else 1)
-        # λ R: one row, or for swap regret one row an action.
+        # λ R: one row, or for swap regret one row per action.
         self._regrets = np.zeros((num_actions if swap else 1, num_actions, num_runs))
 
     def step(self, policies: Sequence[FloatArray]) -> list[FloatArray]:

@@ -35,7 +35,7 @@ class Recorded(Stream):
         loss_scale: the scale of the recorded losses, their range or standard deviation. They are
             **divided** by it, so the stream's own `loss_scale` is 1.
         window: None: every run plays the sequence from its first round. n: run r plays the r-th full
-            window of n rounds; what is left at the end is not played.
+            window of n rounds; an incomplete last window is not played.
         block_length: None: the rounds come as they were recorded. n: every run plays the blocks of n rounds
             (the last one may be shorter) in an order of its own, drawn at random: what lies within n
             rounds of each other stays, what is further apart is lost.
@@ -151,7 +151,7 @@ class Recorded(Stream):
         """
         available = self.window or len(self.losses)
         if horizon > available:
-            held = "rounds" if self.window is None else "rounds a window"
+            held = "rounds" if self.window is None else "rounds per window"
             raise ValueError(
                 f"horizon {horizon} is longer than the recorded stream: {self.name} has {available} {held}"
             )

@@ -105,7 +105,7 @@ def _states_its_range(player: Player) -> None:
             for (low, high), loss in zip(seen, round_, strict=True)
         ]
     widest = max(high - low for low, high in seen)
-    # Unbounded losses (random games) state their standard deviation; ten of those is no accident.
+    # Unbounded losses (random games) state their standard deviation; ten of those is not chance.
     if not (np.isfinite(game.loss_scale) and game.loss_scale >= 0 and widest <= 10 * game.loss_scale + 1e-9):
         raise Problem(
             f"losses of one player spread over {widest:.4g} and loss_scale is {game.loss_scale!r}",

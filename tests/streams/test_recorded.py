@@ -276,7 +276,7 @@ class TestPlaying:
         with pytest.raises(ValueError, match=r"horizon 8 is longer than the recorded stream.* has 7 rounds$"):
             simulate(Recorded(LOSSES), Uniform(), horizon=8)
         stream = Recorded(LOSSES, window=3)
-        with pytest.raises(ValueError, match=r"horizon 4 is longer .* has 3 rounds a window"):
+        with pytest.raises(ValueError, match=r"horizon 4 is longer .* has 3 rounds per window"):
             simulate(stream, Uniform(), horizon=4)
         for more in ({"num_runs": 3}, {"first_run": 2}):
             with pytest.raises(ValueError, match=r"has 2 full windows of 3 rounds, one per run: run 2 "):

@@ -1,4 +1,4 @@
-"""An agent of one's own."""
+"""An agent of your own."""
 
 from __future__ import annotations
 

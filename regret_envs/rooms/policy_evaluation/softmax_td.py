@@ -91,7 +91,7 @@ class SoftmaxTransformer:
             context: the trajectory.
             discount: γ.
             queries: features of further states to be valued, (num_runs, m, num_features): columns behind the
-                trajectory's that are no sources of attention.
+                trajectory's that attention does not read.
 
         Returns:
             v_0, …, v_L at S_0, …, S_n and the queries, shape (num_layers + 1, num_runs, n + 1 + m).

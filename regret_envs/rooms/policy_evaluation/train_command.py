@@ -30,7 +30,7 @@ def softmax_td(threads: int, out: Path | None, overwrite: bool, **settings: int 
     """Softmax Transformer, trained by TD to evaluate policies in context.
 
     `load` of `regret_envs.rooms.policy_evaluation.checkpoint` reads the checkpoint; it
-    estimates values and is no agent of the leaderboard.
+    estimates values and is not an agent of the leaderboard.
     """
     import numpy as np
 

@@ -32,13 +32,13 @@ class Emerged:
         return np.array([layer_errors(t, self.trajectory)[-1].mean() for t in self.transformers])
 
     def constructed(self, tau: float = 6.0) -> FloatArray:
-        """MSVE of the construction with as many layers, one a process."""
+        """MSVE of the construction with as many layers, one per process."""
         layers = self.config.num_layers
         transformer = SoftmaxTransformer.construct(5, num_layers=layers, inverse_temperature=tau)
         return layer_errors(transformer, self.trajectory)[-1]
 
     def zero(self) -> FloatArray:
-        """MSVE of the value 0, one a process."""
+        """MSVE of the value 0, one per process."""
         process = self.trajectory.process
         return process.mean_square_value_error(np.zeros_like(process.values))
 

@@ -62,7 +62,7 @@ class _Recognition(gymnasium.Env[IntArray, Any]):
         """Draw a sequence.
 
         Args:
-            seed: starts the generator anew; None goes on with the one there is.
+            seed: starts the generator anew; None keeps the current one.
             options: there are none.
         """
         super().reset(seed=seed)
@@ -125,8 +125,8 @@ class EvenPairs(_Recognition):
 class ParityCheck(_Recognition):
     """ParityCheck-v0: is the number of b even?
 
-    One round; or, with a chain of thought, one for every token but one, each of which asks whether the
-    first token of the sequence that is shown equals its last. The first token is then dropped and the
+    One round; or, with a chain of thought, one for every token except the first, each of which asks
+    whether the first token of the sequence shown equals its last. The first token is then dropped and the
     agent's own answer appended, a for "equal" (a probability above 1/2) and b for "not", so that after
     right answers the last token is the parity. An early error is carried on: later rounds are scored on
     the sequence as it then is, and `is_success` on the one that was drawn.

@@ -81,7 +81,7 @@ def _finish(axes: Axes, ylabel: str, title: str) -> None:
 
 
 def draw_streams(path: Path, streams: Streams) -> None:
-    """The mean loss of the last 200 rounds and all seeds: a panel an environment, a line an agent."""
+    """The mean loss of the last 200 rounds and all seeds: one panel per environment, one line per agent."""
     figure = Figure(figsize=(13, 4), layout="constrained")
     FigureCanvasAgg(figure)
     window = np.full(200, 1 / 200)

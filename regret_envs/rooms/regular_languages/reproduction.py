@@ -5,7 +5,7 @@ Training Dynamics and Implicit Bias", 2025. By their account training has two ph
 attention grows and makes the data separable, then it stays and the head turns to the max-margin
 direction.
 
-All is deterministic full-batch gradient descent in float64, but for the rows with a standard error.
+All is deterministic full-batch gradient descent in float64, except the rows with a standard error.
 The paper prints few numbers: where a row has no published one, what is accepted is an interval about
 what an independent implementation had measured before this one was written.
 """
@@ -254,7 +254,7 @@ def _saddle() -> Report:
 
 
 def _separable_and_right(reference: Run) -> Report:
-    """Whether attention stays after t_0, and what being separable there comes to."""
+    """Whether attention stays after t_0, and what separability means there."""
     t, data = reference.trajectory, reference.data
     model = t.models[T0]
     norm = float(np.linalg.norm(model.attention))

@@ -52,7 +52,7 @@ def train_run(
     attention_steps: int = T0,
     also_keep: Iterable[int] = (),
 ) -> Run:
-    """Train from zero at the reference setting, but for what is given; `also_keep` are more steps to keep."""
+    """Train from zero at the reference setting unless given; `also_keep` are more steps to keep."""
     model = OneLayerTransformer(data.max_length, temperature=temperature)
     steps = np.union1d([0, T0], spaced(1, NUM_STEPS, 100))
     trajectory = train(

@@ -48,7 +48,7 @@ def one_layer_transformer(
 
     even-pairs: all sequences up to a length, +1 where the first token equals the last. parity-cot: the
     steps of a chain of thought, with the even pairs below its length as the regularizer. Full-batch
-    gradient descent from zero, so there is no seed. Ctrl-C saves.
+    gradient descent from zero, so it takes no seed. Ctrl-C saves.
     """
     import numpy as np
 
@@ -73,7 +73,7 @@ def one_layer_transformer(
         raise click.ClickException(str(error)) from None
     except KeyboardInterrupt:
         _save(model, out)
-        click.echo(f"interrupted: the model as it was is in {out}", err=True)
+        click.echo(f"interrupted: the model so far is in {out}", err=True)
         raise click.exceptions.Exit(130) from None
     _save(model, out)
     click.echo("   step        loss")
