@@ -65,6 +65,7 @@ def test_the_example_is_installed_and_run(installed, tmp_path):
     (tides,) = [t for t in leaderboard(rows).tasks if t.task == "tides_d4_t200"]
     regret = {e.agent: e.estimates["external_regret"].mean for e in tides.entries}
     assert set(regret) == {"lazy-hedge", "lazy-hedge[every=1]", "uniform"}
+    assert "regret per round" in out
     # Losses that come and go add up to the same for all actions: uniform play has no regret.
     assert regret["uniform"] == pytest.approx(0, abs=1e-9)
     # An edited plug-in is another agent, as an edited module is.
@@ -76,7 +77,7 @@ def test_the_example_passes_its_own_tests(installed, tmp_path):
     env = {**os.environ, "PYTHONPATH": str(installed), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(EXAMPLE / "tests")]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "3 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_listing_imports_no_plugin_and_a_broken_one_is_a_line(offer, tmp_path, monkeypatch):

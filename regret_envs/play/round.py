@@ -21,10 +21,7 @@ from regret_envs.worlds import Episode, World
 
 @runtime_checkable
 class AgentLike(Protocol):
-    """What a seat asks of an agent; see `regret_envs.agents.Agent`.
-
-    It may have the methods of `Hooks` too and, if acting in round 0 would be wasted, `observe_start(losses)`.
-    """
+    """What a seat asks of an agent, perhaps with the methods of `Hooks`; see `regret_envs.agents.Agent`."""
 
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
@@ -48,6 +45,13 @@ class Hooks:
         Args:
             world: the stream or game: its payoffs, its numbers of actions, the range of its losses.
             seat: the agent's player, 0 where it faces a stream alone.
+        """
+
+    def observe_start(self, losses: FloatArray) -> None:
+        """Observe the starting losses, before round 1; by default the agent acts, to no effect, and observes.
+
+        Args:
+            losses: shape (num_runs, num_actions).
         """
 
     def watch(self, policies: Sequence[FloatArray]) -> None:
@@ -187,12 +191,11 @@ class AgentSeat(Seat):
     def show_starting_losses(self, scale: float) -> None:
         """Round 0: the agent acts to no effect and is shown random losses, or these alone if it can tell."""
         losses = self.starting_losses(scale)
-        observe_start = getattr(self.agent, "observe_start", None)
-        if observe_start is not None:
-            observe_start(losses)
-            return
-        self.agent.act()
-        self.agent.observe(losses)
+        if _overrides(self.agent, "observe_start"):
+            self.agent.observe_start(losses)  # type: ignore[attr-defined]
+        else:
+            self.agent.act()
+            self.agent.observe(losses)
 
     def ask(self, t: int) -> FloatArray:
         """The agent's policies.

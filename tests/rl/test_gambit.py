@@ -14,13 +14,6 @@ from regret_envs.benchmarks.tasks.game_file import file_task
 from regret_envs.benchmarks.tasks.task import make_world
 from regret_envs.games.gambit import read_efg, read_nfg
 
-# The first strategies vary fastest in the format.
-ROW, COLUMN = [[1, 1], [0, 0], [0, 2]], [[1, 1], [2, 3], [2, 0]]
-PAYOFFS = """NFG 1 R "Selten (IJGT, 75), Figure 2, normal form"
-{ "Player 1" "Player 2" } { 3 2 }
-
-1 1 0 2 0 2 1 1 0 3 2 0
-"""
 OUTCOMES = """NFG 1 R "Selten, with \\"outcomes\\""
 { "Player 1" "Player 2" }
 { { "top" "middle" "bottom" } { "left" "right" } }

@@ -1,1 +1,1 @@
-"""A plug-in of regret-envs: an agent, a stream, a task on it and a suite."""
+"""A plug-in of regret-envs: an agent, a stream, a metric, a task and a suite."""
