@@ -57,6 +57,8 @@ def cell(agent, values, *, task="t", status="ok", rounds=(1, 50), identity=None,
         "num_actions": 3,
         "loss_scale": 2.0,
         "code_version": "0",
+        "schema": 2,
+        "task_hash": task,
         **fields,
     }
     if status != "ok":

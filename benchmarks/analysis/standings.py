@@ -9,6 +9,7 @@ import numpy as np
 
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.analysis import statistics
+from regret_envs.benchmarks.analysis.comparable import comparable
 from regret_envs.benchmarks.analysis.leaderboard import MARGIN, estimate
 from regret_envs.benchmarks.analysis.nash_averaging import nash_averaging
 from regret_envs.benchmarks.running.results import Row, complete_cells
@@ -87,9 +88,9 @@ def tournament(
         margin: the equivalence margin, as a share of the range of the losses.
     """
     pairs: dict[tuple[str, str], list[list[Row]]] = {}
-    for cell in complete_cells(rows).values():
-        if not cell[0].is_pairing or cell[0].task != task:
-            continue
+    whole = complete_cells(rows).values()
+    cells, notes = comparable([cell for cell in whole if cell[0].is_pairing and cell[0].task == task])
+    for cell in cells:
         row, column = cell[0].seats
         pair = pairs.setdefault((row, column), [])
         # Of what an agent was before a change nothing counts, nor of a block run again with more runs.
@@ -101,7 +102,6 @@ def tournament(
         pair.append(cell)
     known = sorted({agent for pair in pairs for agent in pair})
     taking = [a for a in (agents or known) if a in known]
-    notes = []
     while bad := {
         a: sum(not _went_well(pairs.get((x, y), [])) for x in taking for y in taking if a in (x, y))
         for a in taking

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 
 from regret_envs.arrays import FloatArray
+from regret_envs.benchmarks.analysis.comparable import comparable
 from regret_envs.benchmarks.running.results import Row, Status, complete_cells, metric_of
 from regret_envs.metrics import Metric, normalization
 
@@ -29,17 +30,8 @@ def task_results(
 
 
 def _latest(cells: Sequence[list[Row]]) -> tuple[list[list[Row]], list[str]]:
-    """The cells of the latest task versions and agents, and notes of what is left out."""
-    notes = []
-    newest: dict[str, int] = {}
-    for cell in cells:
-        newest[cell[0].task] = max(cell[0].task_version, newest.get(cell[0].task, 0))
-    for task, version in newest.items():
-        old = sum(cell[0].task == task and cell[0].task_version < version for cell in cells)
-        if old:
-            notes.append(f"{task}: {old} cells of versions before {version} are left out")
-    cells = [cell for cell in cells if cell[0].task_version == newest[cell[0].task]]
-
+    """The cells of the latest tasks and agents, and notes of what is left out."""
+    cells, notes = comparable(cells)
     identity = {(cell[0].task, cell[0].agent): cell[0].identity for cell in cells}
     kept = [cell for cell in cells if cell[0].identity == identity[cell[0].task, cell[0].agent]]
     changed = {cell[0].agent for cell in cells} if len(kept) < len(cells) else set()

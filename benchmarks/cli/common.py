@@ -169,7 +169,7 @@ def announce(cells: Sequence[Cell], *, yes: bool) -> None:
 def run_cells(
     cells: Sequence[Cell], results: Path, where: str, *, rerun: bool, measure: Measure, yes: bool = True
 ) -> list[Row]:
-    """Run the missing cells, and return all rows of the file."""
+    """Run the missing cells, and return all rows of the file, those of the cells last, which count."""
     from regret_envs.benchmarks.running import cells as planned
     from regret_envs.benchmarks.running import driver, executors
     from regret_envs.benchmarks.running.results import ResultsError, Writer, complete_cells, read
@@ -215,7 +215,16 @@ def run_cells(
             saved = len(complete_cells(read(results).rows[before:]))
             say(f"{saved} of {len(to_run)} saved; run again to continue")
             context.exit(status)
-    return read(results).rows
+    return _planned_last(read(results).rows, cells)
+
+
+def _planned_last(rows: Sequence[Row], cells: Sequence[Cell]) -> list[Row]:
+    """The rows, those of the cells last; what was read from before rows had hashes is told by its key."""
+    import msgspec
+
+    hashes = {cell.key: {"task_hash": cell.task_hash, "data_hash": cell.data} for cell in cells}
+    asked = [msgspec.structs.replace(row, **hashes[row.key]) for row in rows if row.key in hashes]
+    return [*(row for row in rows if row.key not in hashes), *asked]
 
 
 class _Progress:

@@ -150,6 +150,7 @@ def compare_command(
     from regret_envs.agents import registry
     from regret_envs.benchmarks.analysis import tables
     from regret_envs.benchmarks.analysis.comparison import compare
+    from regret_envs.benchmarks.analysis.task_results import task_results
     from regret_envs.names import UnknownNameError, lookup
 
     chosen = selection(results, suite, tasks, None, metric)
@@ -160,6 +161,8 @@ def compare_command(
     except (registry.SpecError, UnknownNameError) as error:
         raise Usage(str(error)) from None
     found = compare(chosen.rows, *agents, metric=metric, tasks=chosen.tasks, margin=margin)
+    for line in task_results(chosen.rows, tasks=chosen.tasks, agents=agents)[1]:
+        say(line)
     if not found:
         raise click.ClickException(
             f"{agents[0]} and {agents[1]} have no runs in common in {results}: "
@@ -236,14 +239,15 @@ def export_command(parquet: Path, results: Path) -> None:
     from regret_envs.benchmarks.analysis.export import export_parquet
 
     try:
-        lines = export_parquet(read_rows(results), parquet)
+        lines, notes = export_parquet(read_rows(results), parquet)
     except ImportError as error:
         raise click.ClickException(
             f'{error.name} is not installed: pip install "regret-envs[parquet]"'
         ) from None
     except OSError as error:
         raise click.ClickException(f"{parquet} cannot be written: {error.strerror or error}") from None
-    say(f"{lines} lines in {parquet}")
+    for line in [*notes, f"{lines} lines in {parquet}"]:
+        say(line)
 
 
 @click.command("report", short_help="Write a report: one HTML file.")
@@ -352,7 +356,9 @@ def _draw(chosen: Selection, metric: str | None, by: str | None, format_: str, o
     found = {}
     board = leaderboard(rows, metric=metric, tasks=tasks, agents=agents)
     ranked = {t.task: [e.agent for e in t.entries if e.rank] for t in board.tasks}
-    results = task_results(rows, tasks=tasks)[0]
+    results, notes = task_results(rows, tasks=tasks, agents=agents)
+    for line in notes:
+        say(line)
     for r in results if by != "score" else []:
         named = ranked.get(r.task, [])
         looks = {a: i for i, a in enumerate(named[: figures.MOST_AGENTS])}
@@ -372,6 +378,8 @@ def _draw(chosen: Selection, metric: str | None, by: str | None, format_: str, o
         for task in {row.task for row in rows if row.is_pairing}:
             if (t := tournament(rows, task, agents)).agents:
                 found[task] = figures.heat_map(t)
+            for line in t.notes:
+                say(line)
     out.mkdir(parents=True, exist_ok=True)
     for name, figure in found.items():
         figure.savefig(out / f"{name.replace('/', '-')}.{format_}", dpi=200)

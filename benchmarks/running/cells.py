@@ -36,6 +36,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         source: the hash of the custom agents' sources, or None.
         data: the fingerprint of the recorded data that the task plays or of a custom world's source,
             or None.
+        files: the settings of the world that are paths; `data` is of their contents, wherever they lie.
+        opponents: the hashes of the custom agents' sources among the task's opponents, or None.
         seed: the seed.
         block: number of the seed block: its first run is `block * BLOCK_RUNS`.
         num_runs: runs in the block, at most BLOCK_RUNS.
@@ -51,6 +53,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     seat: int | None = None
     source: str | None
     data: str | None
+    files: tuple[str, ...] = ()
+    opponents: str | None = None
     seed: int
     block: int
     num_runs: int
@@ -69,19 +73,31 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.seat is None and len(self.seats) > 1
 
     @cached_property
-    def identity(self) -> str:
-        """Hash of what is measured: task, data, who sits where, versions, sources and the engine."""
-        task = msgspec.to_builtins(self.task)
+    def _task(self) -> dict[str, Any]:
+        """What of the task decides its results."""
+        task: dict[str, Any] = msgspec.to_builtins(self.task)
         del task["summary"]
+        task["settings"] = {k: v for k, v in task["settings"].items() if k not in self.files}
         # Left out where they say nothing, so that the keys of tasks without them stay what they were.
         for later in ("feedback", "opponents", "seat", "rounds"):
             if not task[later]:
                 del task[later]
+        return task
+
+    @cached_property
+    def task_hash(self) -> str:
+        """Hash of the task, its opponents' versions and sources, and the engine, whoever the agent is."""
+        versions = {n: v for spec in self.task.opponents for n, v in registry.versions(spec).items()}
+        return digest([self._task, versions, self.opponents, self.engine])
+
+    @cached_property
+    def identity(self) -> str:
+        """Hash of what is measured: task, data, who sits where, versions, sources and the engine."""
         seats: list[Any] = [] if len(self.seats) == 1 else [self.seats, self.seat]
         versions = {name: v for spec in self.seats for name, v in registry.versions(spec).items()}
         engine = [] if self.engine == "numpy" else [{"engine": self.engine}]
         others = [*seats, *([versions] if versions else []), *engine]
-        return digest([KEY_VERSION, task, self.data, self.agent, self.source, *others])
+        return digest([KEY_VERSION, self._task, self.data, self.agent, self.source, *others])
 
     @cached_property
     def key(self) -> str:

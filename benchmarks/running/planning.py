@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from regret_envs import games
 from regret_envs.agents import registry
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS, Cell, digest
 from regret_envs.benchmarks.running.results import Engine
-from regret_envs.benchmarks.tasks.task import Task, make_world, seat_specs
+from regret_envs.benchmarks.tasks.task import RANKED, Task, file_settings, make_world, seat_specs
 from regret_envs.worlds import World
 
 
@@ -110,9 +112,12 @@ def _blocks(
     engine: Engine = "numpy",
 ) -> list[Cell]:
     """A cell for each block of runs of each table of agents, given by specs as they are written."""
+    files = file_settings(task)
     data = getattr(world, "fingerprint", None)
-    if ":" in task.world:
-        data = digest([data, registry.source_hash(task.world)])
+    if ":" in task.world and not task.world.startswith("regret_envs."):
+        paths = {name: Path(task.settings[name]) for name in files}
+        contents = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in paths.items()}
+        data = digest([data, registry.source_hash(task.world), *([contents] if contents else [])])
     total, task_seed = (runs, seed) if task.num_runs is None else (task.num_runs, 0)
     num_actions = max(world.seats(world.default_seats()))
     return [
@@ -123,6 +128,8 @@ def _blocks(
             seat=seat,
             source=sources.of(canonical),
             data=data,
+            files=files,
+            opponents=sources.of(spec for spec in task.opponents if spec != RANKED),
             seed=task_seed,
             block=first // BLOCK_RUNS,
             num_runs=min(BLOCK_RUNS, total - first),

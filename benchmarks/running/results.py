@@ -24,7 +24,8 @@ from regret_envs.agents.usage import Usage
 from regret_envs.metrics.catalog import METRICS, Metric, Normalize
 
 FORMAT = "regret-envs results"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+ROW_SCHEMA = 2
 
 Status = Literal["ok", "failed", "n/a"]
 Engine = Literal["numpy", "jax"]
@@ -67,6 +68,12 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
         message: the traceback of a failure, or the reason for an "n/a".
         usage: in a cell's first row, the specs of the agents that ask somebody else, and what each has used.
         code_version: the version of regret-envs.
+        schema: the version of the rows' format: 1, before rows had it; 2, with the three that follow.
+        task_hash: the hash of everything that the task says, its opponents' sources among it, and of the
+            engine, not of the ranked agent. None: of an earlier version, the data cannot be verified.
+        data_hash: the fingerprint of the recorded data that was played, or of a custom world's source; None
+            where there is neither.
+        date: the day on which it was measured, UTC.
     """
 
     key: str
@@ -98,6 +105,15 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True,
     message: str | None = None
     usage: tuple[tuple[str, Usage], ...] = ()
     code_version: str
+    schema: int = 1
+    task_hash: str | None = None
+    data_hash: str | None = None
+    date: str | None = None
+
+    @property
+    def measured_on(self) -> tuple[int, str | None, str | None]:
+        """What was played: only results with the same are compared, whoever the agents are."""
+        return self.task_version, self.task_hash, self.data_hash
 
     @property
     def is_pairing(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from regret_envs.agents.usage import Asking, Usage
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.running import compiled
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS, CODE_VERSION, Cell
-from regret_envs.benchmarks.running.results import Row
+from regret_envs.benchmarks.running.results import ROW_SCHEMA, Row
 from regret_envs.benchmarks.running.states import State
 from regret_envs.benchmarks.tasks.task import (
     make_feedback,
@@ -261,5 +262,9 @@ def cell_row(cell: Cell, *, part: int = 0, parts: int = 1, **fields: Any) -> Row
         engine=cell.engine,
         loss_scale=cell.task.loss_scale,
         code_version=CODE_VERSION,
+        schema=ROW_SCHEMA,
+        task_hash=cell.task_hash,
+        data_hash=cell.data,
+        date=datetime.now(UTC).date().isoformat(),
         **fields,
     )

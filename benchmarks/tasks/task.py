@@ -7,6 +7,7 @@ are never combined.
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -94,6 +95,22 @@ def make_world(task: Task) -> World:
     kind, _, name = task.world.partition(".")
     make = lookup("kind of world", kind, {"streams": streams.make, "games": games.make})
     return make(name, **task.settings)
+
+
+def file_settings(task: Task) -> tuple[str, ...]:
+    """The world's settings that are paths of files; of a custom world, those that name a file."""
+    text = {name: value for name, value in task.settings.items() if isinstance(value, str)}
+    if ":" in task.world and task.world not in _PATHS:
+        return tuple(sorted(name for name, value in text.items() if Path(value).is_file()))
+    return tuple(name for name in _PATHS.get(task.world, ()) if name in text)
+
+
+_PATHS = {
+    "streams.recorded": ("source",),
+    "games.normal_form": ("payoffs",),
+    "regret_envs.games.gambit:read_nfg": ("path",),
+    "regret_envs.games.gambit:read_efg": ("path",),
+}
 
 
 def seat_specs(task: Task, agent: str, total: int) -> tuple[str, ...]:

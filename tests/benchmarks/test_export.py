@@ -17,7 +17,7 @@ def test_a_line_a_run_and_value(tmp_path, monkeypatch):
     ]
     monkeypatch.setattr(export, "_BATCH_ROWS", 3)
     path = tmp_path / "results.parquet"
-    assert export_parquet(rows, path) == 8 + 4 + 1
+    assert export_parquet(rows, path) == (8 + 4 + 1, [])
     assert [p.name for p in tmp_path.iterdir()] == ["results.parquet"]
     lines = parquet.read_table(path).to_pylist()
     assert len(lines) == 13 and {line["agent"] for line in lines} == {"hedge", "ftl", "bad"}
