@@ -4,15 +4,16 @@ A folder of prompts holds `system.jinja` (who the model is), `world.jinja` (the 
 answer), `history.jinja` (what happened so far, and the question) and `again.jinja` (after an answer that
 cannot be used). What a folder lacks is taken from the shipped `shared` one. The system text is the
 system message; world and history together are the user message. System and world are rendered once for
-each run, history in every round. Templates run in Jinja2's sandbox and see the variables in `VARIABLES`,
-nothing else; a name that is not among them is an error.
+each run, history in every round. Templates run in Jinja2's sandbox and see only the variables in
+`VARIABLES`; any other name is an error. Two filters write numbers: `value | number`, and
+`values | numbers(names)` for "A 0.1, B 0.9".
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -81,8 +82,14 @@ class Prompts:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        digits = self._digits
-        environment.filters["number"] = lambda value: format(float(value), f".{digits}g")
+
+        def number(value: Any) -> str:
+            return format(float(value), f".{self._digits}g")
+
+        def numbers(values: Sequence[Any], names: Sequence[str]) -> str:
+            return ", ".join(f"{name} {number(value)}" for name, value in zip(names, values, strict=True))
+
+        environment.filters.update(number=number, numbers=numbers)
         return environment
 
     def _check(self, file: str) -> None:
