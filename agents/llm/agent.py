@@ -15,7 +15,7 @@ import numpy as np
 from regret_envs.agents.base import Agent
 from regret_envs.agents.llm import client, transcripts
 from regret_envs.agents.llm.answers import AnswerKind
-from regret_envs.agents.llm.conversation import Conversation, Decision
+from regret_envs.agents.llm.conversation import Conversation, Decision, past_round, usage_of
 from regret_envs.agents.llm.credentials import (
     DEFAULT_BASE_URL,
     check_base_url,
@@ -23,7 +23,7 @@ from regret_envs.agents.llm.credentials import (
     current_trust,
 )
 from regret_envs.agents.llm.prompts import SHIPPED, Prompts, chosen, count_tokens
-from regret_envs.agents.usage import MOST_EXAMPLES, Expense, Usage
+from regret_envs.agents.usage import Expense, Usage
 from regret_envs.arrays import FloatArray
 from regret_envs.feedback import Takes
 from regret_envs.games import NormalFormGame
@@ -209,7 +209,7 @@ class LanguageModel(Agent):
         sizes = []
         for length in (0, horizon - 1):
             run.history = [
-                _past(k, None if self._bandit else typical, typical, -0.123456789, names[0])
+                past_round(k, None if self._bandit else typical, typical, -0.123456789, names[0])
                 for k in range(1, length + 1)
             ]
             run.opponent = [others] * length
@@ -236,7 +236,7 @@ class LanguageModel(Agent):
             self._open()
         self._round += 1
         decisions = client.run(self._decide())
-        self._used += self._use(decisions)
+        self._used += usage_of(decisions, self.price_in, self.price_out)
         policies = np.stack([decision.policy for decision in decisions])
         if self._bandit:
             # One action is played, so that the estimate that is shown is its loss itself.
@@ -257,7 +257,7 @@ class LanguageModel(Agent):
             drawn = run.names[int(np.flatnonzero(policy[run.order])[0])] if self._bandit else None
             own = float(loss @ policy)
             run.history.append(
-                _past(number, None if self._bandit else run.shown(loss), run.shown(policy), own, drawn)
+                past_round(number, None if self._bandit else run.shown(loss), run.shown(policy), own, drawn)
             )
             if self._folder is not None:
                 shown = {drawn: own} if drawn else dict(zip(run.names, run.shown(loss), strict=True))
@@ -360,37 +360,6 @@ class LanguageModel(Agent):
                 "model's own context, or prompts=summary, which shows sums and the last rounds alone"
             )
 
-    @property
-    def _prices(self) -> tuple[float, float] | None:
-        if self.price_in is None and self.price_out is None:
-            return None
-        return self.price_in or 0.0, self.price_out or 0.0
-
-    def _use(self, decisions: Sequence[Decision]) -> Usage:
-        answers = [answer for decision in decisions for answer in decision.answers]
-        prompt = sum(answer.prompt_tokens for answer in answers)
-        completion = sum(answer.completion_tokens for answer in answers)
-        prices = self._prices
-        return Usage(
-            decisions=len(decisions),
-            requests=len(answers),
-            retries=sum(answer.retries for answer in answers),
-            prompt_tokens=prompt,
-            completion_tokens=completion,
-            seconds=sum(answer.seconds for answer in answers),
-            malformed=sum(len(decision.problems) for decision in decisions),
-            fallbacks=sum(decision.fallback for decision in decisions),
-            cost=None if prices is None else (prompt * prices[0] + completion * prices[1]) / 1e6,
-            examples=tuple(d.example for d in decisions if d.fallback)[:MOST_EXAMPLES],
-        )
-
 
 def _letter(k: int) -> str:
     return chr(ord("A") + k) if k < 26 else f"A{k}"
-
-
-def _past(
-    number: int, losses: list[float] | None, policy: list[float], loss: float, played: str | None
-) -> dict[str, Any]:
-    """A round of the history, as templates see it."""
-    return {"round": number, "losses": losses, "policy": policy, "loss": loss, "played": played}

@@ -13,6 +13,7 @@ from regret_envs.agents.llm.answers import AnswerKind, MalformedAnswer, read_pol
 from regret_envs.agents.llm.cache import Answer
 from regret_envs.agents.llm.client import Client
 from regret_envs.agents.llm.prompts import Prompts
+from regret_envs.agents.usage import MOST_EXAMPLES, Usage
 from regret_envs.arrays import FloatArray
 
 EXAMPLE_CHARACTERS = 200
@@ -45,6 +46,38 @@ class Decision:
         said = self.answers[-1].refusal or self.answers[-1].text
         said = said if len(said) <= EXAMPLE_CHARACTERS else f"{said[:EXAMPLE_CHARACTERS]}…"
         return f"{self.problems[-1]}: {said!r}"
+
+
+def usage_of(decisions: Sequence[Decision], price_in: float | None, price_out: float | None) -> Usage:
+    """What decisions have used.
+
+    Args:
+        decisions: of any rounds and runs.
+        price_in, price_out: of a million tokens of the prompts and of the answers; None: no price.
+    """
+    answers = [answer for decision in decisions for answer in decision.answers]
+    prompt = sum(answer.prompt_tokens for answer in answers)
+    completion = sum(answer.completion_tokens for answer in answers)
+    free = price_in is None and price_out is None
+    return Usage(
+        decisions=len(decisions),
+        requests=len(answers),
+        retries=sum(answer.retries for answer in answers),
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        seconds=sum(answer.seconds for answer in answers),
+        malformed=sum(len(decision.problems) for decision in decisions),
+        fallbacks=sum(decision.fallback for decision in decisions),
+        cost=None if free else (prompt * (price_in or 0.0) + completion * (price_out or 0.0)) / 1e6,
+        examples=tuple(d.example for d in decisions if d.fallback)[:MOST_EXAMPLES],
+    )
+
+
+def past_round(
+    number: int, losses: list[float] | None, policy: list[float], loss: float, played: str | None
+) -> dict[str, Any]:
+    """A round of the history, as templates see it."""
+    return {"round": number, "losses": losses, "policy": policy, "loss": loss, "played": played}
 
 
 @dataclass
