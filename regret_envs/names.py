@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
-from typing import TypeVar
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -37,3 +38,32 @@ def lookup(kind: str, name: str, table: Mapping[str, T]) -> T:
         return table[name]
     except KeyError:
         raise UnknownNameError(f"unknown {kind} {name!r}: {near_matches(name, table)}") from None
+
+
+def make_named(kind: str, name: str, table: Mapping[str, Callable[..., T]], settings: Mapping[str, Any]) -> T:
+    """`table[name](**settings)`.
+
+    Raises:
+        UnknownNameError: if there is no such name; lists the near matches.
+        TypeError: if a setting is unknown (lists the near matches) or one that is needed is missing.
+    """
+    maker = lookup(kind, name, table)
+    known = inspect.signature(maker).parameters
+    has = f"; its settings: {', '.join(map(str, settings_of(maker)))}" if known else ", which has no settings"
+    for key in settings:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+            meant = f", did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"unknown setting {key!r} of {kind} {name!r}{meant}{has}")
+    for key, parameter in known.items():
+        if parameter.default is parameter.empty and key not in settings:
+            raise TypeError(f"{kind} {name!r} needs the setting {key!r}{has}")
+    return maker(**settings)
+
+
+def settings_of(maker: Callable[..., Any]) -> list[str]:
+    """What can be set, with defaults: "num_actions", "seed=0"."""
+    return [
+        parameter.name if parameter.default is parameter.empty else f"{parameter.name}={parameter.default!r}"
+        for parameter in inspect.signature(maker).parameters.values()
+    ]

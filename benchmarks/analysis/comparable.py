@@ -10,9 +10,9 @@ from functools import cache
 import msgspec
 
 from regret_envs.benchmarks.running.cells import Cell
-from regret_envs.benchmarks.running.planning import tournament_task
 from regret_envs.benchmarks.running.results import Row
 from regret_envs.benchmarks.tasks.core import TASKS
+from regret_envs.benchmarks.tasks.game import tournament_task
 from regret_envs.benchmarks.tasks.task import Task, make_world
 
 CellRows = list[Row]
@@ -119,7 +119,7 @@ def _known(id: str) -> tuple[Task, str | None] | None:
     task = TASKS.get(id)
     if task is None and (found := re.fullmatch(r"tournament_(\w+)_t([1-9]\d{0,9})", id)):
         try:
-            task = tournament_task(found[1], int(found[2]))
+            task, _ = tournament_task(found[1], int(found[2]))
         except (ValueError, TypeError):
             return None
     return None if task is None else (task, getattr(make_world(task), "fingerprint", None))

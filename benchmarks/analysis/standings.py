@@ -83,7 +83,7 @@ def tournament(
 
     Args:
         rows: result rows.
-        task: the id of a `planning.tournament_task`.
+        task: the id of a `tasks.game.tournament_task`.
         agents: who takes part; None: all that the rows have.
         margin: the equivalence margin, as a share of the range of the losses.
     """

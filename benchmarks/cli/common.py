@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from regret_envs.benchmarks.running.cells import Cell
     from regret_envs.benchmarks.running.driver import Measure
@@ -67,6 +67,20 @@ def chosen_tasks(names: str) -> list[Task]:
         return find_tasks(names)
     except (UnknownNameError, SuiteError, PluginError) as error:
         raise Usage(str(error)) from None
+
+
+GAME_SOURCES = 'a game\'s name, a file (.nfg, .efg, .toml, .npz) or "module:function"'
+"""What `--game` takes, for the helps."""
+
+
+@contextlib.contextmanager
+def game_errors() -> Iterator[None]:
+    """Turn what is wrong with `--game` into a usage error; modules of the working folder are found."""
+    sys.path.insert(0, os.getcwd())
+    try:
+        yield
+    except (ImportError, OSError, ValueError, TypeError, AttributeError) as error:
+        raise Usage(f"--game: {error}") from None
 
 
 def chosen_agents(specs: str) -> tuple[list[str], list[str]]:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 import click
 
 from regret_envs.benchmarks.cli.common import (
+    GAME_SOURCES,
     Usage,
     allow_llm_option,
     chosen_agents,
     chosen_tasks,
     executor_option,
+    game_errors,
     results_option,
     run_cells,
     say,
@@ -39,11 +41,10 @@ from regret_envs.benchmarks.cli.validate import validate_command
 from regret_envs.benchmarks.reproduce.command import reproduce
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from regret_envs.benchmarks.analysis.tables import Table
     from regret_envs.benchmarks.running.results import Engine
-    from regret_envs.benchmarks.tasks.task import Task
     from regret_envs.worlds import World
 
 
@@ -140,10 +141,9 @@ def _environments() -> Table:
 @click.option("--suite", default="core", show_default=True, help="Suites or tasks, comma-separated.")
 @click.option(
     "--game",
-    "game_files",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    "games",
     multiple=True,
-    help="A Gambit file (.nfg) to play instead of a suite; may be repeated.",
+    help=f"Instead of a suite: {GAME_SOURCES}; may be repeated.",
 )
 @click.option("--agents", default="all", show_default=True, help="Agent specs, or all, comma-separated.")
 @click.option("--runs", type=click.IntRange(min=1), help="Runs per task.  [default: the suite's, mostly 64]")
@@ -171,7 +171,7 @@ def _environments() -> Table:
 def run(
     context: click.Context,
     suite: str,
-    game_files: tuple[Path, ...],
+    games: tuple[str, ...],
     agents: str,
     runs: int | None,
     seed: int,
@@ -194,12 +194,17 @@ def run(
     from regret_envs.benchmarks.running import runner
     from regret_envs.benchmarks.running.planning import plan
     from regret_envs.benchmarks.running.results import complete_cells
+    from regret_envs.benchmarks.tasks.game import game_tasks
     from regret_envs.benchmarks.tasks.suites import default_runs
 
     if engine == "jax" and importlib.util.find_spec("jax") is None:
         raise Usage('--engine jax: jax is not installed: pip install "regret-envs[jax]"')
-    tasks, notes = _file_tasks(game_files) if game_files else (chosen_tasks(suite), [])
-    suite = "files" if game_files else suite
+    if games:
+        suite = "files"
+        with game_errors():
+            tasks, notes = game_tasks(games)
+    else:
+        tasks, notes = chosen_tasks(suite), []
     specs, lacking = chosen_agents(agents)
     if not specs:
         raise Usage("\n".join(lacking))
@@ -225,16 +230,6 @@ def run(
         for row in failed:
             say(f"  {row.agent} on {row.task}: {row.reason}")
         context.exit(1)
-
-
-def _file_tasks(paths: Iterable[Path]) -> tuple[list[Task], list[str]]:
-    """The tasks of Gambit files, and one line about each."""
-    from regret_envs.benchmarks.tasks.game_file import file_tasks
-
-    try:
-        return file_tasks(paths)
-    except (ImportError, OSError, ValueError) as error:
-        raise Usage(str(error)) from None
 
 
 for _command in (

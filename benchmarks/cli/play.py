@@ -9,9 +9,11 @@ from pathlib import Path
 import click
 
 from regret_envs.benchmarks.cli.common import (
+    GAME_SOURCES,
     Usage,
     chosen_agents,
     executor_option,
+    game_errors,
     results_option,
     run_cells,
     say,
@@ -22,9 +24,9 @@ from regret_envs.benchmarks.cli.selection import margin_option
 
 
 @click.command("tournament", short_help="Everyone against everyone, in both seats.")
-@click.option("--game", required=True, help="A two-player game, as named by `list environments`.")
+@click.option("--game", required=True, help=f"A game of two players: {GAME_SOURCES}.")
 @click.option("--agents", default="all", show_default=True, help="Agent specs, or all, comma-separated.")
-@click.option("--horizon", type=click.IntRange(min=1), default=1000, show_default=True, help="Rounds.")
+@click.option("--horizon", type=click.IntRange(min=1), help="Rounds.  [default: a suite file's, else 1000]")
 @click.option("--runs", type=click.IntRange(min=1), default=64, show_default=True, help="Runs per pairing.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @margin_option
@@ -36,7 +38,7 @@ from regret_envs.benchmarks.cli.selection import margin_option
 def tournament_command(
     game: str,
     agents: str,
-    horizon: int,
+    horizon: int | None,
     runs: int,
     seed: int,
     margin: float,
@@ -49,20 +51,18 @@ def tournament_command(
     """Everyone against everyone, in both seats: payoffs, and Nash averaging instead of a rating."""
     from regret_envs.agents import registry
     from regret_envs.benchmarks.analysis import standings, tables
-    from regret_envs.benchmarks.running.planning import plan_tournament, tournament_task
+    from regret_envs.benchmarks.running.planning import plan_tournament
     from regret_envs.benchmarks.running.runner import measure
-    from regret_envs.names import UnknownNameError
+    from regret_envs.benchmarks.tasks.game import tournament_task
 
-    try:
-        task = tournament_task(game.removeprefix("games."), horizon)
-    except (UnknownNameError, ValueError, TypeError) as error:
-        raise Usage(str(error)) from None
+    with game_errors():
+        task, notes = tournament_task(game, horizon)
     specs, lacking = chosen_agents(agents)
     cells = plan_tournament(task, specs, runs=runs, seed=seed)
     rows = run_cells(cells, results, executor, rerun=False, measure=measure, yes=yes)
     ranked = [registry.canonical(spec) for spec in specs]
     found = standings.tournament(rows, task.id, ranked, margin=margin)
-    for line in [*lacking, *found.notes]:
+    for line in [*notes, *lacking, *found.notes]:
         say(line)
     if not found.agents:
         raise click.ClickException("no agent has played all the others")

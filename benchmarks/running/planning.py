@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-from regret_envs import games
 from regret_envs.agents import registry
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS, Cell, digest
 from regret_envs.benchmarks.running.results import Engine
@@ -47,29 +45,6 @@ def plan(
         seat = task.seat if task.opponents else None
         cells += _blocks(suite, task, world, tables, seat, sources, runs=runs, seed=seed, engine=engine)
     return sorted(cells, key=lambda cell: -cell.cost)
-
-
-def tournament_task(game: str, horizon: int, settings: dict[str, Any] | None = None) -> Task:
-    """The task whose pairings a tournament plays.
-
-    Raises:
-        UnknownNameError: if the game is unknown; lists the near matches.
-        ValueError: if it is not a game of two players.
-    """
-    world = games.make(game, **(settings or {}))
-    if world.num_players != 2:
-        raise ValueError(f"a tournament needs a game of 2 players, and {game} has {world.num_players}")
-    return Task(
-        id=f"tournament_{game}_t{horizon}",
-        world=f"games.{game}",
-        settings=settings or {},
-        horizon=horizon,
-        metrics=("payoff", "external_regret", "swap_regret", "cce_gap", "ce_gap"),
-        rounds=(horizon,),
-        loss_scale=world.loss_scale,
-        starting_loss_scale=1.0,
-        summary=f"everyone against everyone in {game}",
-    )
 
 
 def plan_tournament(task: Task, agents: Iterable[str], *, runs: int, seed: int) -> list[Cell]:

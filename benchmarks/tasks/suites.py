@@ -228,5 +228,7 @@ def _near_field(message: str) -> str:
     if not found:
         return ""
     name, path = found.groups()
+    if not path and name in (*Task.__struct_fields__, "payoffs", "action_names"):
+        return f"; write {name} below a line [[task]], which begins a task"
     struct = SuiteFile if not path else Layer if "feedback" in path else Task
     return f"; {near_matches(name, struct.__struct_fields__)}"

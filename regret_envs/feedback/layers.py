@@ -20,7 +20,7 @@ import numpy as np
 
 from regret_envs.arrays import FloatArray, IntArray
 from regret_envs.feedback.channels import Channel, Feedback, Place
-from regret_envs.names import lookup
+from regret_envs.names import make_named
 from regret_envs.validation import at_least, non_negative
 
 
@@ -325,7 +325,7 @@ def make(name: str, **settings: Any) -> Feedback:
 
     Raises:
         UnknownNameError: if there is no such layer; lists the near matches.
-        TypeError: if the layer has no such setting.
+        TypeError: if the layer has no such setting, or a setting that it needs is missing.
         ValueError: if a setting is out of its range.
     """
-    return lookup("feedback", name, FEEDBACK)(**settings)
+    return make_named("feedback", name, FEEDBACK, settings)

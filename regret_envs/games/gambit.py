@@ -85,8 +85,5 @@ def _game(
     strategies: Sequence[Sequence[str]],
     payoff_range: float | None,
 ) -> OwnGame:
-    widest = max(float(np.ptp(payoff)) for payoff in payoffs)
-    if payoff_range is not None and widest > 0:
-        payoffs = [payoff * (payoff_range / widest) for payoff in payoffs]
     name = (title.split("\n")[0] or Path(path).stem)[:60]
-    return OwnGame(payoffs, name=name, action_names=strategies)
+    return OwnGame(payoffs, name=name, action_names=strategies, payoff_range=payoff_range)

@@ -15,7 +15,7 @@ from regret_envs.games.own import own_game
 from regret_envs.games.polymatrix import random_polymatrix
 from regret_envs.games.random_games import RandomGames, random_game
 from regret_envs.games.tensor import NormalFormGame
-from regret_envs.names import lookup
+from regret_envs.names import make_named
 from regret_envs.validation import at_least
 from regret_envs.worlds import Game as Game
 from regret_envs.worlds import GameEpisode as GameEpisode
@@ -150,11 +150,11 @@ def make(name: str, **settings: Any) -> Game:
 
     Raises:
         UnknownNameError: if there is no such game; lists the near matches.
-        TypeError: if the game has no such setting.
+        TypeError: if the game has no such setting, or a setting that it needs is missing.
     """
     if name == "normal_form" and "payoffs" not in settings:
         raise ValueError(
             "the game 'normal_form' needs its payoffs: payoffs = [[...], [...]], one array per player, or "
             'payoffs = "file.npz"'
         )
-    return lookup("game", name, NAMED_GAMES)(**settings)
+    return make_named("game", name, NAMED_GAMES, settings)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import numpy.typing as npt
 
 from regret_envs.games.tensor import NormalFormGame
@@ -20,12 +21,14 @@ class OwnGame(NormalFormGame):
         payoffs: one array (d_0, …, d_{N−1}) per player.
         name: shown by `repr`.
         action_names: every player's names of actions; one list stands for all players; None: numbers.
+        payoff_range: payoffs are divided so that the widest range of a player's becomes this; 2 is what
+            the agents' default step sizes are for. None: as they are.
 
     Attributes:
         action_names: one tuple per player.
 
     Raises:
-        ValueError: as in `NormalFormGame`, and if the names are not one per action.
+        ValueError: as in `NormalFormGame`, if the names are not one per action, or the range is not positive.
     """
 
     def __init__(
@@ -34,8 +37,9 @@ class OwnGame(NormalFormGame):
         *,
         name: str = "own payoffs",
         action_names: Sequence[str] | Sequence[Sequence[str]] | None = None,
+        payoff_range: float | None = None,
     ) -> None:
-        super().__init__(payoffs, name=name)
+        super().__init__(_scaled(payoffs, payoff_range), name=name)
         self.action_names = _names(action_names, self.num_actions)
 
     @cached_property
@@ -52,6 +56,7 @@ def own_game(
     *,
     action_names: Sequence[str] | Sequence[Sequence[str]] | None = None,
     name: str = "own payoffs",
+    payoff_range: float | None = None,
 ) -> OwnGame:
     """A game given by its payoffs: `games.make("normal_form", payoffs=...)`.
 
@@ -60,13 +65,14 @@ def own_game(
             player in the order of the players, or of an `.npy` file with these arrays stacked.
         action_names: every player's names of actions; one list stands for all players.
         name: shown by `repr`.
+        payoff_range: as in `OwnGame`.
 
     Raises:
         ValueError: if the payoffs are not those of a game, or the names not one per action.
         FileNotFoundError: if there is no such file.
     """
     if not isinstance(payoffs, (str, Path)):
-        return OwnGame(payoffs, name=name, action_names=action_names)
+        return OwnGame(payoffs, name=name, action_names=action_names, payoff_range=payoff_range)
     path = Path(payoffs)
     if path.suffix.lower() not in (".npz", ".npy"):
         raise ValueError(
@@ -75,7 +81,18 @@ def own_game(
     if not path.is_file():
         raise FileNotFoundError(f"there is no file of payoffs at {path}")
     read = list(NpzArrays(path).values()) if path.suffix.lower() == ".npz" else list(read_npy(path))
-    return OwnGame(read, name=path.name if name == "own payoffs" else name, action_names=action_names)
+    name = path.name if name == "own payoffs" else name
+    return OwnGame(read, name=name, action_names=action_names, payoff_range=payoff_range)
+
+
+def _scaled(payoffs: Sequence[npt.ArrayLike], payoff_range: float | None) -> Sequence[npt.ArrayLike]:
+    if payoff_range is None:
+        return payoffs
+    if not (np.isfinite(payoff_range) and payoff_range > 0):
+        raise ValueError(f"payoff_range must be finite and positive, got {payoff_range!r}")
+    game = NormalFormGame(payoffs)  # which checks them
+    factor = payoff_range / game.loss_scale if game.loss_scale > 0 else 1.0
+    return [payoff * factor for payoff in game.payoffs]
 
 
 def _names(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from regret_envs.names import lookup
+from regret_envs.names import make_named
 from regret_envs.streams.adversaries import AdaptiveAdversary, BestResponse
 from regret_envs.streams.irregular import (
     Chirps,
@@ -67,6 +67,6 @@ def make(name: str, **settings: Any) -> World:
 
     Raises:
         UnknownNameError: if there is no such stream; lists the near matches.
-        TypeError: if the stream has no such setting.
+        TypeError: if the stream has no such setting, or a setting that it needs is missing.
     """
-    return lookup("stream", name, STREAMS)(**settings)
+    return make_named("stream", name, STREAMS, settings)

@@ -11,8 +11,9 @@ from regret_envs.benchmarks.analysis import figures, report
 from regret_envs.benchmarks.analysis.standings import tournament
 from regret_envs.benchmarks.analysis.task_results import task_results
 from regret_envs.benchmarks.running import planning, runner
-from regret_envs.benchmarks.running.planning import plan_tournament, tournament_task
+from regret_envs.benchmarks.running.planning import plan_tournament
 from regret_envs.benchmarks.tasks.core import TASKS
+from regret_envs.benchmarks.tasks.game import tournament_task
 
 pytest.importorskip("matplotlib")
 
@@ -21,7 +22,7 @@ pytest.importorskip("matplotlib")
 def rows():
     tasks = [TASKS["jordan_t1000"], TASKS["gaussian_d3_t20"], TASKS["weighted_rps_t20"]]
     cells = planning.plan("s", tasks, ["hedge[step_size=0.123456789]", "rm+", "uniform"], runs=4, seed=0)
-    pairings = plan_tournament(tournament_task("chicken", 20), ["hedge", "ftl"], runs=3, seed=0)
+    pairings = plan_tournament(tournament_task("chicken", 20)[0], ["hedge", "ftl"], runs=3, seed=0)
     found = [row for c in cells for row in runner.measure(c)]
     found += [row for c in pairings for row in runner.measure(c)]
     return [*found, *cell("<b>&bad", {}, task="gaussian_d3_t20", status="failed")]

@@ -10,8 +10,9 @@ from conftest import cell, regrets
 
 from regret_envs.benchmarks.analysis.report import report
 from regret_envs.benchmarks.running import planning, runner
-from regret_envs.benchmarks.running.planning import plan_tournament, tournament_task
+from regret_envs.benchmarks.running.planning import plan_tournament
 from regret_envs.benchmarks.tasks.core import TASKS
+from regret_envs.benchmarks.tasks.game import tournament_task
 
 pytestmark = pytest.mark.browser
 
@@ -22,7 +23,7 @@ def rows():
     """Streams and games, a tournament, a failure and an agent that does not play."""
     tasks = [TASKS[t] for t in ("weighted_rps_t1000", "shapley_t5000", "jordan_t1000", "gaussian_d3_t20")]
     cells = planning.plan("core", tasks, AGENTS, runs=6, seed=0)
-    pairings = plan_tournament(tournament_task("weighted_rps", 50), AGENTS, runs=3, seed=0)
+    pairings = plan_tournament(tournament_task("weighted_rps", 50)[0], AGENTS, runs=3, seed=0)
     found = [row for c in cells for row in runner.measure(c)]
     found += [row for c in pairings for row in runner.measure(c)]
     found += cell("mypkg.mine:Mine[how=<b>&'quotes'\"]", {}, task="gaussian_d3_t20", status="failed")

@@ -12,9 +12,10 @@ from regret_envs.benchmarks.analysis.leaderboard import leaderboard
 from regret_envs.benchmarks.analysis.nash_averaging import nash_averaging
 from regret_envs.benchmarks.analysis.standings import Tournament, tournament
 from regret_envs.benchmarks.running.cells import missing
-from regret_envs.benchmarks.running.planning import plan_tournament, tournament_task
+from regret_envs.benchmarks.running.planning import plan_tournament
 from regret_envs.benchmarks.running.results import Writer, complete_cells, read
 from regret_envs.benchmarks.running.runner import measure
+from regret_envs.benchmarks.tasks.game import tournament_task
 
 pytestmark = pytest.mark.usefixtures("importable")
 
@@ -38,8 +39,8 @@ class Picky(Uniform):
         return "three actions alone" if num_actions != 3 else None
 
 
-def play(game, agents, horizon=30, runs=8, **settings):
-    task = tournament_task(game, horizon, settings)
+def play(game, agents, horizon=30, runs=8):
+    task, _ = tournament_task(game, horizon)
     cells = plan_tournament(task, agents, runs=runs, seed=0)
     rows = [row for cell in cells for row in measure(cell)]
     return tournament(rows, task.id, None), rows
@@ -67,7 +68,7 @@ def test_pure_actions_of_a_game_that_is_not_symmetric():
 
 def test_the_meta_game_of_pure_actions_is_the_game():
     agents = [f"{PURE}[policy=({a})]" for a in ("1,0,0", "0,1,0", "0,0,1")]
-    found, _ = play("weighted_rps", agents, weights=[4, 2, 1])
+    found, _ = play("weighted_rps[weights=(4, 2, 1)]", agents)
     nash = {s.agent: s.nash for s in found.standings}
     p = [nash[a] for a in found.agents]
     expected, _ = nash_averaging(games.weighted_rps((4, 2, 1)).payoffs[0])
@@ -76,7 +77,7 @@ def test_the_meta_game_of_pure_actions_is_the_game():
 
 
 def test_a_pairing_is_what_simulate_plays():
-    found, rows = play("random_game", ["hedge", "ftl"], horizon=40, runs=70, num_actions=[2, 3], seed=5)
+    found, rows = play("random_game[num_actions=(2, 3), seed=5]", ["hedge", "ftl"], horizon=40, runs=70)
     assert found.agents == ["ftl", "hedge"] and not found.notes
     (pair,) = [p for p in found.pairings if (p.row, p.column) == ("hedge", "ftl")]
     from regret_envs.agents import FollowTheLeader
@@ -119,7 +120,7 @@ def test_who_cannot_play_is_left_out_and_the_others_are_ranked():
 
 
 def test_who_does_not_play_such_games_is_not_tried_again():
-    task = tournament_task("weighted_rps", 20)
+    task = tournament_task("weighted_rps", 20)[0]
     cells = plan_tournament(task, ["hedge", "ucb1"], runs=2, seed=0)
     rows = [row for cell in cells for row in measure(cell)]
     statuses = {cell[0].seats: cell[0].status for cell in complete_cells(rows).values()}
@@ -140,7 +141,7 @@ def test_a_file_of_an_earlier_version(tmp_path):
 
 def test_a_tournament_needs_two_players():
     with pytest.raises(ValueError, match="jordan has 3"):
-        tournament_task("jordan", 10)
+        tournament_task("jordan", 10)[0]
 
 
 def test_the_command(tmp_path, monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 
 from regret_envs import games, simulate
 from regret_envs.agents import Hedge
-from regret_envs.benchmarks.tasks.game_file import file_task, file_tasks
+from regret_envs.benchmarks.tasks.game import game_tasks
 from regret_envs.benchmarks.tasks.suites import SuiteError, read_suite
 from regret_envs.benchmarks.tasks.task import make_world
 from regret_envs.games import nfg
@@ -123,17 +123,17 @@ def test_a_file_is_parsed_once(write, monkeypatch):
     path = write(f'NFG 1 R "big" {{ "a" "b" }} {{ 300 300 }} {numbers}')
     first = read_nfg(path)
     monkeypatch.setattr("regret_envs.games.gambit.parse_nfg", None)
-    task, _ = file_task(path)
+    (task,), _ = game_tasks([str(path)])
     np.testing.assert_allclose(make_world(task).losses[0] * first.loss_scale / 2, first.losses[0])
 
 
 def test_files_of_one_name_are_two_tasks(write):
     one, two = write(PAYOFFS, "a/game.nfg"), write(OUTCOMES, "b/game.nfg")
     three = write(PAYOFFS.replace("2 0\n", "2 9\n"), "c/game.nfg")
-    tasks, notes = file_tasks([one, three, write(PAYOFFS, "other.nfg"), one])
+    tasks, notes = game_tasks(map(str, [one, three, write(PAYOFFS, "other.nfg"), one]))
     assert len({task.id for task in tasks}) == 3 == len(notes)
     assert [task.id[:5] for task in tasks] == ["game-", "game-", "other"]
-    assert len(file_tasks([one, two])[0]) == 1  # the same game twice
+    assert len(game_tasks([str(one), str(two)])[0]) == 1  # the same game twice
 
 
 class TestOwnPayoffs:

@@ -10,7 +10,7 @@ pygambit = pytest.importorskip("pygambit")
 
 from regret_envs import games, simulate
 from regret_envs.agents import Hedge
-from regret_envs.benchmarks.tasks.game_file import file_task
+from regret_envs.benchmarks.tasks.game import game_tasks
 from regret_envs.benchmarks.tasks.task import make_world
 from regret_envs.games.gambit import read_efg, read_nfg
 
@@ -53,7 +53,7 @@ def test_what_gambit_writes_is_read_back(write):
 
 def test_run_on_the_command_line(write, tmp_path):
     path = write(OUTCOMES, "selten.nfg")
-    task, note = file_task(path)
+    (task,), (note,) = game_tasks([str(path)])
     assert task.id == "selten" and make_world(task).loss_scale == 2 == task.loss_scale
     assert "payoffs divided by 1.5 to a range of 2" in note
     program = [sys.executable, "-c", "from regret_envs.benchmarks.cli.main import main; main()"]
@@ -105,7 +105,7 @@ def test_an_extensive_game(tmp_path):
     game = read_efg(path)
     np.testing.assert_array_equal(game.payoffs[0], [[1, -1], [-1, 1]])
     np.testing.assert_array_equal(game.payoffs[1], [[-1, 1], [1, -1]])
-    assert file_task(path)[0].world == "regret_envs.games.gambit:read_efg"
+    assert game_tasks([str(path)])[0][0].world == "regret_envs.games.gambit:read_efg"
     path.write_text("nonsense")
     with pytest.raises(ValueError, match=r"is not a game in Gambit's \.efg format"):
         read_efg(path)
