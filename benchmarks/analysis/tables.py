@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import shutil
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -145,11 +146,23 @@ def print_as(format_: str, content: Any, tables: Sequence[Table]) -> None:
         print(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())
     elif format_ == "csv":
         for table in tables:
-            csv.writer(sys.stdout, lineterminator="\n").writerows([table.columns, *table.rows])
+            lines = [table.columns, *table.rows]
+            csv.writer(sys.stdout, lineterminator="\n").writerows([map(csv_cell, line) for line in lines])
     elif format_ == "md":
         print(markdown(tables), end="")
     else:
         show(tables)
+
+
+def csv_cell(value: Any) -> Any:
+    """A cell of a CSV file; text that spreadsheets would take for a formula has an apostrophe in front."""
+    if isinstance(value, str) and value[:1] in _FORMULA and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return value
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?( ± \d+(\.\d+)?(e[+-]?\d+)?)?")
 
 
 def number(value: float) -> str:
@@ -310,7 +323,11 @@ _CSV_COLUMNS = (
 def leaderboard_csv(board: Leaderboard) -> str:
     """One line a task, agent and metric, numbers whole; the scores with how many tasks for the task."""
     out = io.StringIO()
-    write = csv.writer(out, lineterminator="\n").writerow
+    writer = csv.writer(out, lineterminator="\n")
+
+    def write(line: Sequence[Any]) -> None:
+        writer.writerow(map(csv_cell, line))
+
     write(_CSV_COLUMNS)
     for task in board.tasks:
         for e in task.entries:

@@ -19,12 +19,39 @@ if TYPE_CHECKING:
     from regret_envs.benchmarks.running.results import Row
     from regret_envs.benchmarks.tasks.task import Task
 
+_RESULTS = "regret-envs-results.jsonl"
+
+
+def _results_files(
+    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+) -> tuple[Path, ...]:
+    files = tuple(map(Path, given or (_RESULTS,)))
+    for text, path in zip(given, files, strict=False):
+        if not text.strip():
+            raise click.BadParameter("it is empty: give the name of a file")
+        if path.is_dir():
+            raise click.BadParameter(f"{path} is a folder: give the name of a file in it")
+    return files
+
+
+def _results_file(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> Path:
+    files = _results_files(context, parameter, given)
+    if len(files) > 1:
+        raise click.BadParameter("results are written to one file; commands that read them take several")
+    return files[0]
+
+
 results_option = click.option(
     "--results",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("regret-envs-results.jsonl"),
-    show_default=True,
-    help="The results file, JSON lines.",
+    multiple=True,
+    callback=_results_file,
+    help=f"The results file, JSON lines.  [default: {_RESULTS}]",
+)
+all_results_option = click.option(
+    "--results",
+    multiple=True,
+    callback=_results_files,
+    help=f"A results file, JSON lines; may be repeated.  [default: {_RESULTS}]",
 )
 
 
@@ -54,6 +81,15 @@ yes_option = click.option("--yes", is_flag=True, help=f"Make more than {MOST_REQ
 
 def say(line: str) -> None:
     click.echo(line, err=True)
+
+
+LEFT_OUT = f"{__name__}.left_out"
+
+
+def left_out(line: str) -> None:
+    """Say that something that the user named is left out; the command then ends with status 1."""
+    say(line)
+    click.get_current_context().meta[LEFT_OUT] = True
 
 
 def chosen_tasks(names: str) -> list[Task]:
@@ -120,18 +156,41 @@ def chosen_agents(specs: str) -> tuple[list[str], list[str]]:
     return chosen, lacking
 
 
-def read_rows(results: Path) -> list[Row]:
-    """The rows of a results file; an error if it has none."""
+MOST_LINES = 20
+
+
+def listed(files: Sequence[Path]) -> str:
+    """The names of files, for messages."""
+    return ", ".join(map(str, files))
+
+
+def say_skipped(skipped: Sequence[str]) -> None:
+    """Say what of results files is wrong and was skipped."""
+    for line in skipped[:MOST_LINES]:
+        left_out(line)
+    if len(skipped) > MOST_LINES:
+        say(f"… and {len(skipped) - MOST_LINES} more such lines")
+
+
+def read_rows(results: Sequence[Path]) -> list[Row]:
+    """The rows of results files; an error if there are none."""
     from regret_envs.benchmarks.running.results import ResultsError, read
 
     try:
-        contents = read(results)
+        if len(results) > 1:
+            for path in results:
+                if not path.exists():
+                    left_out(f"{path} does not exist: it is left out")
+        contents = read(*results)
     except (ResultsError, OSError) as error:
         raise click.ClickException(str(error)) from None
     if contents.torn:
-        say(f"{results} ends with an unfinished line, from a run that was killed: it is left out")
+        say(f"{listed(results)} ends with an unfinished line, from a run that was killed: it is left out")
+    say_skipped(contents.skipped)
     if not contents.rows:
-        raise click.ClickException(f"there are no results in {results}: regret-envs run produces some")
+        raise click.ClickException(
+            f"there are no results in {listed(results)}: regret-envs run produces some"
+        )
     for agent in _changed_agents(contents.rows):
         say(f"{agent} was edited after its last results: run it again")
     return contents.rows
@@ -196,11 +255,11 @@ def run_cells(
     with writer:
         if writer.contents.torn:
             say(f"{results} ended with an unfinished line, from a run that was killed: it was cut off")
+        say_skipped(writer.contents.skipped)
         to_run = cells if rerun else planned.missing(cells, complete_cells(writer.contents.rows))
         done = len(cells) - len(to_run)
         say(f"{len(to_run)} cells to run" + (f", {done} already in {results}" if done else ""))
         announce(to_run, yes=yes)
-        before = len(writer.contents.rows)
         pool: Pool | None = None
         status = 0
         try:
@@ -226,8 +285,7 @@ def run_cells(
                 pool.close(now=True)
         if status:
             # Counted in the file: an interrupt may fall between writing and counting.
-            saved = len(complete_cells(read(results).rows[before:]))
-            say(f"{saved} of {len(to_run)} saved; run again to continue")
+            say(f"{writer.appended()} of {len(to_run)} saved; run again to continue")
             context.exit(status)
     return _planned_last(read(results).rows, cells)
 

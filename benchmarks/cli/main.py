@@ -13,6 +13,7 @@ import click
 
 from regret_envs.benchmarks.cli.common import (
     GAME_SOURCES,
+    LEFT_OUT,
     Usage,
     allow_llm_option,
     chosen_agents,
@@ -30,6 +31,7 @@ from regret_envs.benchmarks.cli.results import (
     compare_command,
     export_command,
     leaderboard_command,
+    merge_command,
     plot_command,
     report_command,
     show_leaderboard,
@@ -56,9 +58,12 @@ class _Commands(click.Group):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
         except KeyboardInterrupt:
             ctx.exit(130)
+        if ctx.meta.get(LEFT_OUT):
+            ctx.exit(1)
+        return result
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -234,6 +239,7 @@ def run(
 
 for _command in (
     leaderboard_command,
+    merge_command,
     status_command,
     compare_command,
     export_command,

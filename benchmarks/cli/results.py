@@ -9,11 +9,13 @@ import click
 
 from regret_envs.benchmarks.cli.common import (
     Usage,
+    all_results_option,
     chosen_agents,
     chosen_tasks,
+    listed,
     read_rows,
-    results_option,
     say,
+    say_skipped,
 )
 from regret_envs.benchmarks.cli.selection import (
     Selection,
@@ -49,7 +51,7 @@ FORMATS = ("table", "json", "csv", "md")
 @click.option("--columns", help="Metrics and columns of the scores, comma-separated.  [default: what fits]")
 @margin_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
-@results_option
+@all_results_option
 def leaderboard_command(
     suite: str | None,
     agents: str | None,
@@ -59,7 +61,7 @@ def leaderboard_command(
     columns: str | None,
     margin: float,
     format_: str,
-    results: Path,
+    results: tuple[Path, ...],
 ) -> None:
     """Show the agents' scores over tasks and, with --tasks, each task: mean ± standard error."""
     from regret_envs.benchmarks.analysis.tables import SCORE_COLUMNS
@@ -134,7 +136,7 @@ def show_leaderboard(
 @by_option
 @margin_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
-@results_option
+@all_results_option
 def compare_command(
     first: str,
     second: str,
@@ -144,7 +146,7 @@ def compare_command(
     by: Literal["task", "score"] | None,
     margin: float,
     format_: str,
-    results: Path,
+    results: tuple[Path, ...],
 ) -> None:
     """Compare two agents on the runs that both played, task by task and over all tasks."""
     from regret_envs.agents import registry
@@ -165,7 +167,7 @@ def compare_command(
         say(line)
     if not found:
         raise click.ClickException(
-            f"{agents[0]} and {agents[1]} have no runs in common in {results}: "
+            f"{agents[0]} and {agents[1]} have no runs in common in {listed(results)}: "
             f'regret-envs run --agents "{agents[0]},{agents[1]}" produces some'
         )
     if by is not None:
@@ -190,9 +192,9 @@ def _is_here(agent: str) -> bool:
 @click.option("--agents", help="Agent specs, comma-separated.  [default: those in the file]")
 @click.option("--runs", type=click.IntRange(min=1), help="Runs per task.  [default: as in the file]")
 @click.option("--seed", type=click.IntRange(min=0), help="[default: those in the file]")
-@results_option
+@all_results_option
 def status_command(
-    suite: str | None, agents: str | None, runs: int | None, seed: int | None, results: Path
+    suite: str | None, agents: str | None, runs: int | None, seed: int | None, results: tuple[Path, ...]
 ) -> None:
     """Show how many cells are done, failed and missing."""
     from regret_envs.benchmarks.analysis import tables
@@ -233,8 +235,8 @@ def status_command(
 @click.option(
     "--parquet", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The file to write."
 )
-@results_option
-def export_command(parquet: Path, results: Path) -> None:
+@all_results_option
+def export_command(parquet: Path, results: tuple[Path, ...]) -> None:
     """Write the results as a table for other programs, one row per run and value."""
     from regret_envs.benchmarks.analysis.export import export_parquet
 
@@ -248,6 +250,34 @@ def export_command(parquet: Path, results: Path) -> None:
         raise click.ClickException(f"{parquet} cannot be written: {error.strerror or error}") from None
     for line in [*notes, f"{lines} lines in {parquet}"]:
         say(line)
+
+
+@click.command("merge", short_help="Put results files together.")
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The new results file."
+)
+def merge_command(files: tuple[Path, ...], out: Path) -> None:
+    """Write the cells of several results files to a new one, each once, the oldest first.
+
+    A cell that two files have must have the same results in both, unless it failed in one; else it is left
+    out, and the exit status is 1.
+    """
+    from regret_envs.benchmarks.running.results import ResultsError, complete_cells, read, write
+
+    if out.exists():
+        raise Usage(f"{out} exists: give the name of a new file")
+    try:
+        contents = read(*files)
+        cells = complete_cells(contents.rows)
+        out.absolute().parent.mkdir(parents=True, exist_ok=True)
+        write(out, (row for cell in cells.values() for row in cell))
+    except (ResultsError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    say_skipped(contents.skipped)
+    say(f"{len(cells)} cells in {out}")
 
 
 @click.command("report", short_help="Write a report: one HTML file.")
@@ -271,7 +301,7 @@ def export_command(parquet: Path, results: Path) -> None:
     multiple=True,
     help="A language model's transcript to show; may be given several times.",
 )
-@results_option
+@all_results_option
 def report_command(
     suite: str | None,
     agents: str | None,
@@ -281,7 +311,7 @@ def report_command(
     title: str,
     out: Path,
     transcripts: tuple[Path, ...],
-    results: Path,
+    results: tuple[Path, ...],
 ) -> None:
     """Write leaderboard, curves and tournaments to one self-contained HTML file."""
     from regret_envs.agents.llm.transcripts import TranscriptError
@@ -327,7 +357,7 @@ def report_command(
     show_default=True,
     help="The folder to write to.",
 )
-@results_option
+@all_results_option
 def plot_command(
     suite: str | None,
     metric: str | None,
@@ -336,7 +366,7 @@ def plot_command(
     by: Literal["task", "score"] | None,
     format_: str,
     out: Path,
-    results: Path,
+    results: tuple[Path, ...],
 ) -> None:
     """Plot the curves of every task, profiles of the scores and heat maps of tournaments, one file each."""
     found = selection(results, suite, tasks, agents, metric)
@@ -380,9 +410,12 @@ def _draw(chosen: Selection, metric: str | None, by: str | None, format_: str, o
                 found[task] = figures.heat_map(t)
             for line in t.notes:
                 say(line)
-    out.mkdir(parents=True, exist_ok=True)
-    for name, figure in found.items():
-        figure.savefig(out / f"{name.replace('/', '-')}.{format_}", dpi=200)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, figure in found.items():
+            figure.savefig(out / f"{name.replace('/', '-')}.{format_}", dpi=200)
+    except OSError as error:
+        raise click.ClickException(f"{out} cannot be written: {error.strerror or error}") from None
     return len(found)
 
 

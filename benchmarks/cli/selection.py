@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from regret_envs.benchmarks.cli.common import Usage, chosen_tasks, read_rows
+from regret_envs.benchmarks.cli.common import Usage, chosen_tasks, listed, read_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from regret_envs.benchmarks.running.results import Row
@@ -57,7 +58,11 @@ class Selection:
 
 
 def selection(
-    results: Path, suite: str | None, tasks: str | None, agents: str | None, metric: str | None = None
+    results: Sequence[Path],
+    suite: str | None,
+    tasks: str | None,
+    agents: str | None,
+    metric: str | None = None,
 ) -> Selection:
     """The rows of a file and what of them the options choose.
 
@@ -82,7 +87,7 @@ def selection(
                 lookup("task in the results", name, known)
             ids = [name for name in named if ids is None or name in ids]
             if not ids:
-                raise Usage(f"of the tasks {tasks} none is in {suite or results}")
+                raise Usage(f"of the tasks {tasks} none is in {suite or listed(results)}")
         chosen = None
         if agents is not None:
             chosen = [registry.canonical(spec) for spec in registry.split(agents)]

@@ -1,7 +1,8 @@
 """Results: an append-only file of JSON lines, one per measured value, and how it is read back.
 
-The first line is a header; every other line is a `Row`. The rows of a cell are numbered and written
-together, so that a cell that a killed process left half written is recognized.
+The first line is a header; every other line is a `Row`, or the header of another file that was appended. The
+rows of a cell are numbered and written together, so that a cell that a killed process left half written is
+recognized.
 """
 
 from __future__ import annotations
@@ -10,25 +11,27 @@ import errno
 import getpass
 import os
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, NoReturn
 
 import filelock
 import msgspec
 
-from regret_envs.agents.usage import Usage
-from regret_envs.metrics.catalog import METRICS, Metric, Normalize
+from regret_envs.benchmarks.running.joining import Part, join
+from regret_envs.benchmarks.running.rows import ROW_SCHEMA as ROW_SCHEMA
+from regret_envs.benchmarks.running.rows import Cells as Cells
+from regret_envs.benchmarks.running.rows import Engine as Engine
+from regret_envs.benchmarks.running.rows import Row, fault
+from regret_envs.benchmarks.running.rows import Status as Status
+from regret_envs.benchmarks.running.rows import complete_cells as complete_cells
+from regret_envs.benchmarks.running.rows import metric_of as metric_of
+from regret_envs.files import replacing
 
 FORMAT = "regret-envs results"
 FORMAT_VERSION = 2
-ROW_SCHEMA = 2
-
-Status = Literal["ok", "failed", "n/a"]
-Engine = Literal["numpy", "jax"]
 
 
 class ResultsError(ValueError):
@@ -42,194 +45,118 @@ class Header(msgspec.Struct, frozen=True):
     version: int
 
 
-class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """One metric at one round in all runs of a cell, or the reason why there is none.
-
-    Attributes:
-        key: the cell's key: equal keys mean the same computation.
-        identity: the same without the seed and the runs: what was measured.
-        part, parts: the row's number within the cell and the number of rows of the cell.
-        status: "ok"; "failed": the agent raised or misplayed, and is tried again next time; "n/a": the
-            agent does not play such problems.
-        suite: the suite for which the cell was run.
-        task, task_version: the task.
-        agent: the agent's spec, with its settings.
-        seats: the spec of the agent in every seat; none: the agent fills all seats.
-        seat: the agent's seat among opponents; None: every seat is ranked.
-        player: in a pairing, the seat that the values are of; None: of the joint play.
-        opponent: what files of earlier versions have in place of `seats`; `read` replaces it.
-        source: the hash of a custom agent's source.
-        seed, block, num_runs: the seed, the number of the seed block, and its runs.
-        num_actions: d, the largest over players.
-        loss_scale: the range of the task's losses, or the standard deviation of unbounded ones.
-        engine: what played it, "numpy" or "jax".
-        metric, round, values: the metric, the round after which it was measured, and its value in every run.
-        unit, higher_is_better, normalize: as in `Metric`; None: as in the built-in metric of that name.
-        message: the traceback of a failure, or the reason for an "n/a".
-        usage: in a cell's first row, the specs of the agents that ask somebody else, and what each has used.
-        code_version: the version of regret-envs.
-        schema: the version of the rows' format: 1, before rows had it; 2, with the three that follow.
-        task_hash: the hash of everything that the task says, its opponents' sources among it, and of the
-            engine, not of the ranked agent. None: of an earlier version, the data cannot be verified.
-        data_hash: the fingerprint of the recorded data that was played, or of a custom world's source; None
-            where there is neither.
-        date: the day on which it was measured, UTC.
-    """
-
-    key: str
-    identity: str
-    part: int
-    parts: int
-    status: Status
-    suite: str
-    task: str
-    task_version: int
-    agent: str
-    seats: tuple[str, ...] = ()
-    seat: int | None = None
-    player: int | None = None
-    opponent: str | None = None
-    source: str | None = None
-    seed: int
-    block: int
-    num_runs: int
-    num_actions: int
-    loss_scale: float
-    engine: Engine = "numpy"
-    metric: str | None = None
-    unit: str | None = None
-    higher_is_better: bool | None = None
-    normalize: Normalize | None = None
-    round: int | None = None
-    values: tuple[float, ...] = ()
-    message: str | None = None
-    usage: tuple[tuple[str, Usage], ...] = ()
-    code_version: str
-    schema: int = 1
-    task_hash: str | None = None
-    data_hash: str | None = None
-    date: str | None = None
-
-    @property
-    def measured_on(self) -> tuple[int, str | None, str | None]:
-        """What was played: only results with the same are compared, whoever the agents are."""
-        return self.task_version, self.task_hash, self.data_hash
-
-    @property
-    def is_pairing(self) -> bool:
-        """Whether it is of a tournament's pairing, in which each seat has results of its own."""
-        return len(self.seats) > 1 and self.seat is None
-
-    @property
-    def reason(self) -> str:
-        """The message; of a traceback only the error itself, without its notes."""
-        lines = (self.message or "").rstrip().split("\n")
-        return next((x for x in reversed(lines) if ": " in x and not x.startswith(" ")), lines[-1])
-
-
-def metric_of(row: Row) -> Metric:
-    """What the row says of its metric: direction, unit and normalization, without importing a plug-in.
-
-    Raises:
-        ValueError: if the row has no metric.
-    """
-    if row.metric is None:
-        raise ValueError(f"{row.agent} on {row.task} has no metric: it is {row.status}")
-    if row.metric in METRICS:
-        return METRICS[row.metric]
-    # Of a metric that is not built in and of which the row says nothing, lower is better.
-    return Metric(
-        name=row.metric,
-        of=_not_here,
-        unit=row.unit or "",
-        summary="",
-        higher_is_better=bool(row.higher_is_better),
-        normalize=row.normalize or "none",
-    )
-
-
-def _not_here(play: object) -> NoReturn:
-    raise NotImplementedError("a metric read from results cannot measure play: see `make_metric`")
-
-
-Cells = Mapping[str, Sequence[Row]]
-
-
-def complete_cells(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """Rows by cell key: only whole cells, and of a cell that is there more than once the last one.
-
-    Returns:
-        The cells in the order in which they finished.
-    """
-    started: dict[str, list[Row]] = {}
-    cells: dict[str, list[Row]] = {}
-    for row in rows:
-        cell = started.setdefault(row.key, [])
-        if row.part == 0:
-            cell.clear()
-        if row.part == len(cell):
-            cell.append(row)
-            if len(cell) == row.parts:
-                cells.pop(row.key, None)
-                cells[row.key] = started.pop(row.key)
-    return cells
-
-
 @dataclass(frozen=True)
 class Contents:
-    """The contents of a results file.
+    """The contents of results files.
 
     Attributes:
-        rows: the rows in the order in which they were written.
+        rows: the rows in the order in which they were written; of several files, or of files that were
+            appended to each other, the whole cells by day, and of a cell that is there twice one.
         torn: a last line that a killed process left unfinished and that was skipped, or None.
-        size: the number of bytes before the torn line.
+        size: the number of bytes before the torn line; of several files, of the last one.
+        skipped: what is wrong and was left out, a line each: file, line and field.
     """
 
     rows: list[Row]
     torn: bytes | None
     size: int
+    skipped: tuple[str, ...] = ()
 
 
-def read(path: str | os.PathLike[str]) -> Contents:
-    """Read a results file; one that does not exist or is empty holds no rows.
+def read(*paths: str | os.PathLike[str]) -> Contents:
+    """Read results files; one that does not exist or is empty holds no rows.
+
+    A line that is not a row, or whose values cannot be, is skipped, and so is a cell that the files have
+    twice with results that differ; `Contents.skipped` says so. A torn last line is not an error.
 
     Raises:
-        ResultsError: if it is not a results file, comes from a newer version, or has a line that is not a
-            row (for instance with an unknown field); says which line. A torn last line is not an error.
+        ResultsError: if a file is not a results file or comes from a newer version.
+        OSError: if it cannot be read.
     """
-    path = Path(path)
-    data = path.read_bytes() if path.exists() else b""
-    lines = data.split(b"\n")
-    tail = lines.pop()
-    header = _header_line()
-    if not lines:
-        if not header.startswith(tail):
+    parts: list[Part] = []
+    skipped: list[str] = []
+    torn, size = b"", 0
+    for path in map(Path, paths):
+        data = path.read_bytes() if path.exists() else b""
+        lines = data.split(b"\n")
+        tail = lines.pop()
+        if not lines and not _header_line().startswith(tail):
             raise ResultsError(f"{path} is not a results file of regret-envs: its first line is not a header")
-        return Contents([], tail or None, 0)
-    _check_header(path, lines[0])
+        found, wrong = _parts(path, lines)
+        parts += found
+        skipped += wrong
+        torn, size = torn or tail, len(data) - len(tail)
+    rows, wrong = join(parts)
+    return Contents(rows, torn or None, size, (*skipped, *wrong))
+
+
+def _parts(path: Path, lines: Sequence[bytes]) -> tuple[list[Part], list[str]]:
+    """The rows below every header of a file, and what is wrong with other lines."""
     decoder = msgspec.json.Decoder(Row)
-    rows = []
-    for number, line in enumerate(lines[1:], start=2):
+    parts: list[Part] = []
+    wrong: list[tuple[int, str]] = []
+    for number, line in enumerate(lines, start=1):
+        if number == 1:
+            _check_header(path, line)
+            parts.append(Part(str(path)))
+            continue
         try:
             row = decoder.decode(line)
-            if row.opponent is not None:
-                row = msgspec.structs.replace(row, seats=(row.agent, row.opponent), opponent=None)
-            rows.append(row)
         except msgspec.MsgspecError as error:
-            raise ResultsError(f"{path}, line {number} is not a row: {error}") from None
-    return Contents(rows, tail or None, len(data) - len(tail))
+            if _header(line) is not None:  # of a file that was appended to this one
+                _check_header(path, line)
+                parts.append(Part(str(path)))
+            elif line.strip():
+                wrong.append((number, f"not a row: {error}"))
+            continue
+        if row.opponent is not None:
+            row = msgspec.structs.replace(row, seats=(row.agent, row.opponent), opponent=None)
+        if (what := fault(row)) is not None:
+            wrong.append((number, what))
+        else:
+            parts[-1].add(number, row)
+    return parts, _said(path, wrong)
+
+
+def _said(path: Path, wrong: Sequence[tuple[int, str]]) -> list[str]:
+    """A line for every run of lines with the same fault."""
+    runs: list[tuple[int, int, str]] = []
+    for number, what in wrong:
+        if runs and runs[-1][1:] == (number - 1, what):
+            runs[-1] = (runs[-1][0], number, what)
+        else:
+            runs.append((number, number, what))
+    return [
+        f"{path}, {f'line {first}' if first == last else f'lines {first} to {last}'}: {what}; skipped"
+        for first, last, what in runs
+    ]
+
+
+def write(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
+    """Write a new results file with these rows; it is whole or not there.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    with replacing(path) as part, part.open("wb") as file:
+        file.write(_header_line() + b"\n")
+        file.writelines(msgspec.json.encode(row) + b"\n" for row in rows)
 
 
 def _header_line() -> bytes:
     return msgspec.json.encode(Header(FORMAT, FORMAT_VERSION))
 
 
-def _check_header(path: Path, line: bytes) -> None:
+def _header(line: bytes) -> Header | None:
     try:
-        header = msgspec.json.decode(line, type=Header)
+        return msgspec.json.decode(line, type=Header)
     except msgspec.MsgspecError:
-        header = Header("", 0)
-    if header.format != FORMAT:
+        return None
+
+
+def _check_header(path: Path, line: bytes) -> None:
+    header = _header(line)
+    if header is None or header.format != FORMAT:
         raise ResultsError(f"{path} is not a results file of regret-envs: its first line is not a header")
     if header.version > FORMAT_VERSION:
         raise ResultsError(
@@ -276,6 +203,7 @@ class Writer:
                 self._file.truncate(self._size)
             if not self._size:
                 self._write(_header_line() + b"\n")
+            self._start = self._size
         except BaseException:
             self._close()
             raise
@@ -284,9 +212,19 @@ class Writer:
         """Write the rows of whole cells, all of them or none, and flush them to disk.
 
         Raises:
-            ResultsError: if they do not fit or cannot be written; the file is then left as it was.
+            ResultsError: if they do not fit or cannot be written, or a row has a value that could not be
+                read again; the file is then left as it was.
         """
+        rows = list(rows)
+        for row in rows:
+            if (what := fault(row)) is not None:
+                raise ResultsError(f"{row.agent} on {row.task} has a row that cannot be written: {what}")
         self._write(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+
+    def appended(self) -> int:
+        """How many whole cells the file has that it did not have when it was opened."""
+        lines = self.path.read_bytes()[self._start : self._size].splitlines()
+        return len(complete_cells(msgspec.json.decode(line, type=Row) for line in lines))
 
     def _write(self, data: bytes) -> None:
         left = memoryview(data)

@@ -1,5 +1,7 @@
+import dataclasses
 import errno
 import os
+import re
 import subprocess
 import sys
 
@@ -41,6 +43,10 @@ def row(key="k", part=0, parts=1, **fields):
     return Row(**{**given, **fields})
 
 
+def failed(key, **fields):
+    return row(key, status="failed", metric=None, round=None, values=(), **fields)
+
+
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "results.jsonl"
@@ -52,7 +58,7 @@ def write(path, *rows):
 
 
 def test_rows_come_back_to_the_bit_and_are_only_ever_added(path):
-    rows = [row("a"), row("b", values=(1e-300, 0.1 + 0.2)), row("c", status="failed", message="→ ℓ\n")]
+    rows = [row("a"), row("b", values=(1e-300, 0.1 + 0.2)), failed("c", message="→ ℓ\n")]
     write(path, *rows[:2])
     before = path.read_bytes()
     write(path, rows[2])
@@ -124,12 +130,15 @@ def test_a_newer_version(path):
         (b"{}", "key"),
     ],
 )
-def test_a_line_that_is_no_row_is_named(path, line, says):
+def test_a_line_that_is_not_a_row_is_named_and_skipped(path, line, says):
     write(path, row())
     with path.open("ab") as file:
         file.write(line + b"\n")
-    with pytest.raises(ResultsError, match=rf"results\.jsonl, line 3 is not a row: .*{says}"):
-        read(path)
+    write(path, row("b"))
+    contents = read(path)
+    assert contents.rows == [row(), row("b")]
+    (problem,) = contents.skipped
+    assert re.search(rf"results\.jsonl, line 3: not a row: .*{says}.*; skipped", problem)
 
 
 def test_only_whole_cells_count_and_the_last_one_wins():
@@ -247,3 +256,103 @@ def test_a_folder_without_locks_and_a_user_without_a_name(path, monkeypatch):
     monkeypatch.setattr(results.filelock.FileLock, "acquire", no_locks)
     write(path, row())
     assert read(path).rows == [row()]
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"agent": ""}, "agent: '' is not a name"),
+        ({"agent": "a\x1b[31m"}, r"agent: 'a\\x1b\[31m' is not a name"),
+        ({"task": "a\0b"}, r"task: 'a\\x00b' is not a name"),
+        ({"task": "t" * 201}, "task: 't+…' is longer than 200 characters"),
+        ({"key": " "}, "key: ' ' is not a name"),
+        ({"block": -1}, "block: -1 is not within 0 … "),
+        ({"seed": -1}, "seed: -1 is not within 0 … "),
+        ({"num_runs": 0}, "num_runs: 0 is not within 1 … "),
+        ({"num_actions": 0}, "num_actions: 0 is not within 1 … "),
+        ({"parts": 0}, "parts: 0 is not within 1 … "),
+        ({"part": 1}, "part: 1 is not within 0 … 0"),
+        ({"round": 0}, "round: 0 is not within 1 … "),
+        ({"round": None}, "round: missing"),
+        ({"seat": 2, "seats": ("a", "b")}, "seat: 2 is not within 0 … 1"),
+        ({"seats": ("a", "")}, "seats: an agent has no name"),
+        ({"loss_scale": 0.0}, "loss_scale: 0.0 is not finite and positive"),
+        ({"loss_scale": 1e999}, "loss_scale: inf is not finite and positive"),
+        ({"metric": None}, "metric: missing"),
+        ({"metric": "foo"}, "metric: 'foo' is not built in"),
+        ({"values": (1.0, 2.0, 3.0)}, "values: 3 for 2 runs"),
+        ({"values": (1.0, float("inf"))}, "values: not all are finite"),
+        ({"status": "failed", "values": (), "metric": None}, "message: missing, and the cell is failed"),
+        ({"status": "n/a", "message": "why"}, "values: the cell is n/a and has some"),
+        ({"date": "3 May"}, "date: '3 May' is not a day"),
+        ({"schema": 3}, "schema: 3 is of a newer version"),
+    ],
+)
+def test_values_that_cannot_be_are_not_written_and_are_skipped_where_they_are(path, fields, says):
+    wrong = row(**{"key": "wrong", **fields})
+    with Writer(path) as writer, pytest.raises(ResultsError, match=says):
+        writer.append([row("a"), wrong])
+    assert read(path).rows == []
+    write(path, row("a"))
+    line = msgspec.json.encode(msgspec.to_builtins(wrong))
+    line = line.replace(b'"loss_scale":null', b'"loss_scale":1e999').replace(b",null]", b",1e999]")
+    with path.open("ab") as file:
+        file.write(line + b"\n" + line + b"\n")
+    write(path, row("b"))
+    contents = read(path)
+    assert contents.rows == [row("a"), row("b")] and len(contents.skipped) == 1
+    assert re.search(rf"results\.jsonl, lines 3 to 4: .*{says.split(':')[0]}", contents.skipped[0])
+
+
+def test_a_metric_of_a_plug_in_says_its_direction(path):
+    write(path, row(metric="mine", higher_is_better=True, unit="", normalize="none"))
+    assert read(path).skipped == ()
+
+
+def test_files_that_are_joined(path):
+    one, two = path.with_name("one"), path.with_name("two")
+    write(one, row("a", date="2026-05-04"), failed("b", message="why"), row("d"))
+    write(two, row("c", date="2026-05-03"), row("b"), row("d", values=(0.1, 1 / 3 + 1e-12)))
+    path.write_bytes(one.read_bytes() + two.read_bytes())
+    together = read(one, two)
+    assert together.skipped == () and read(path) == dataclasses.replace(together, size=path.stat().st_size)
+    cells = complete_cells(together.rows)
+    assert [(key, cell[0].status) for key, cell in cells.items()] == [
+        ("b", "ok"),
+        ("d", "ok"),
+        ("c", "ok"),
+        ("a", "ok"),
+    ]
+    write(path, row("e"))  # a joined file is written to as any other
+    assert {r.key for r in read(path).rows} == set("abcde")
+
+
+def test_doubles_must_agree(path):
+    one, two = path.with_name("one"), path.with_name("two")
+    write(one, row("a"), row("b"))
+    write(two, row("x"), row("b", values=(0.1, 0.2)))
+    contents = read(one, two)
+    assert [r.key for r in contents.rows] == ["a", "x"]
+    (problem,) = contents.skipped
+    assert "one, line 3 and " in problem and "two, line 3: values: hedge on t, seed 0, block 0" in problem
+    # Within what one process wrote, the later counts: it was run again.
+    write(one, row("b", values=(0.1, 0.2)))
+    assert read(one).skipped == () and complete_cells(read(one).rows)["b"][0].values == (0.1, 0.2)
+
+
+def test_a_cell_without_a_metric_that_others_have_is_left_out(path):
+    def measured(key, *metrics):
+        return [row(key, i, len(metrics), metric=m) for i, m in enumerate(metrics)]
+
+    both = ("external_regret", "swap_regret")
+    write(path, *measured("a", *both), *measured("b", "external_regret"), *measured("c", *both))
+    contents = read(path)
+    assert {r.key for r in contents.rows} == {"a", "c"}
+    assert "line 4: metric: the cell of hedge on t lacks swap_regret" in contents.skipped[0]
+
+
+def test_what_was_appended_is_counted(path):
+    write(path, row("a"))
+    with Writer(path) as writer:
+        writer.append([row("a"), row("b"), row("c", parts=2)])
+        assert writer.appended() == 2
