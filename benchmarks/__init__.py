@@ -18,7 +18,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from regret_envs.benchmarks.analysis import figures as plotting
+    from regret_envs.benchmarks import plotting
     from regret_envs.benchmarks.analysis.comparison import compare
     from regret_envs.benchmarks.analysis.leaderboard import leaderboard
     from regret_envs.benchmarks.analysis.standings import tournament
@@ -35,7 +35,7 @@ _WHERE = {
     "compare": "analysis.comparison",
     "evaluate": "running.evaluation",
     "leaderboard": "analysis.leaderboard",
-    "plotting": "analysis.figures",
+    "plotting": "plotting",
     "tournament": "analysis.standings",
     "validate": "analysis.validation",
 }

@@ -19,7 +19,6 @@ from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.analysis import statistics
 from regret_envs.benchmarks.analysis.standings import Tournament
 from regret_envs.benchmarks.analysis.task_results import TaskResults
-from regret_envs.benchmarks.analysis.vanishing import Verdict
 from regret_envs.benchmarks.tasks.task import Task, make_world
 from regret_envs.games import Game
 from regret_envs.metrics import Metric
@@ -121,27 +120,6 @@ def curves(r: TaskResults, metric: str, looks: Mapping[str, int], *, legend: boo
     if legend:
         figure.set_size_inches(6.4, 3.4)
         figure.legend(loc="outside right upper", fontsize=7, frameon=False, handlelength=3)
-    return figure
-
-
-def growth_figure(found: Sequence[Verdict]) -> Figure:
-    """Mean regret by round on logarithmic axes with the fitted lines, of one task's agents."""
-    figure, axes = _figure(6.4, 3.6)
-    for index, verdict in enumerate(found[:MOST_AGENTS]):
-        t = np.arange(1, len(verdict.regret) + 1)
-        regret = np.array(verdict.regret)
-        color = look(index)["color"]
-        label = verdict.agent
-        if verdict.growth.exponent is not None and verdict.growth.constant is not None:
-            label += f", β = {verdict.growth.exponent:.2f}"
-            fitted = np.exp(verdict.growth.constant) * t**verdict.growth.exponent
-            axes.plot(t, fitted, linewidth=1.1, **look(index))
-        axes.plot(t, np.where(regret > 0, regret, np.nan), "o", markersize=3, color=color, label=label)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("round t")
-    axes.set_ylabel("mean external regret")
-    figure.legend(loc="outside right upper", fontsize=7, frameon=False)
     return figure
 
 

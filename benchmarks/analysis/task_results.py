@@ -98,6 +98,15 @@ class TaskResults:
             ]
         )
 
+    def by_round(self, agent: str, metric: str) -> tuple[FloatArray, FloatArray]:
+        """The rounds at which all the agent's runs were measured, and the values (num_rounds, num_runs)."""
+        cells = [
+            {row.round: row.values for row in cell if row.metric == metric} for cell in self.agents[agent]
+        ]
+        rounds = sorted(t for t in cells[0] if t is not None and all(t in cell for cell in cells))
+        values = [np.concatenate([cell[t] for cell in cells]) for t in rounds]
+        return np.array(rounds, dtype=np.float64), np.array(values)
+
     def runs(self, agent: str) -> list[tuple[int, int, int]]:
         """What tells the runs apart, in the order of `values`: equal ones faced the same losses."""
         cells = self.agents[agent]

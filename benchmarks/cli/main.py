@@ -27,13 +27,13 @@ from regret_envs.benchmarks.cli.common import (
     yes_option,
 )
 from regret_envs.benchmarks.cli.play import check_command, tournament_command
+from regret_envs.benchmarks.cli.plot import plot_command
+from regret_envs.benchmarks.cli.report import report_command
 from regret_envs.benchmarks.cli.results import (
     compare_command,
     export_command,
     leaderboard_command,
     merge_command,
-    plot_command,
-    report_command,
     show_leaderboard,
     status_command,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -29,10 +29,8 @@ from regret_envs.benchmarks.cli.selection import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-
-T = TypeVar("T")
 
 FORMATS = ("table", "json", "csv", "md")
 
@@ -278,156 +276,3 @@ def merge_command(files: tuple[Path, ...], out: Path) -> None:
         raise click.ClickException(str(error)) from None
     say_skipped(contents.skipped)
     say(f"{len(cells)} cells in {out}")
-
-
-@click.command("report", short_help="Write a report: one HTML file.")
-@suite_option
-@agents_option
-@tasks_option
-@by_option
-@margin_option
-@click.option("--title", default="regret-envs", show_default=True, help="The heading.")
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("report.html"),
-    show_default=True,
-    help="The file to write.",
-)
-@click.option(
-    "--transcript",
-    "transcripts",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    multiple=True,
-    help="A language model's transcript to show; may be given several times.",
-)
-@all_results_option
-def report_command(
-    suite: str | None,
-    agents: str | None,
-    tasks: str | None,
-    by: Literal["task", "score"] | None,
-    margin: float,
-    title: str,
-    out: Path,
-    transcripts: tuple[Path, ...],
-    results: tuple[Path, ...],
-) -> None:
-    """Write leaderboard, curves and tournaments to one self-contained HTML file."""
-    from regret_envs.agents.llm.transcripts import TranscriptError
-    from regret_envs.benchmarks.analysis.report import report
-    from regret_envs.files import replacing
-
-    found = selection(results, suite, tasks, agents)
-    try:
-        text = with_matplotlib(
-            lambda: report(
-                found.rows,
-                tasks=found.tasks,
-                agents=found.agents,
-                by=by,
-                margin=margin,
-                title=title,
-                transcripts=transcripts,
-            )
-        )
-    except TranscriptError as error:
-        raise click.ClickException(str(error)) from None
-    try:
-        with replacing(out) as part:
-            part.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise click.ClickException(f"{out} cannot be written: {error.strerror}") from None
-    say(f"{len(text.encode()) / 1e3:.0f} kB in {out}")
-
-
-@click.command("plot", short_help="Plot curves of tasks, profiles of scores and heat maps of tournaments.")
-@suite_option
-@click.option("--metric", help="The metric to plot.  [default: each task's first]")
-@click.option("--agents", help="Agents in the results, comma-separated.  [default: the best]")
-@tasks_option
-@by_option
-@click.option(
-    "--format", "format_", type=click.Choice(["svg", "pdf", "png"]), default="svg", show_default=True
-)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("figures"),
-    show_default=True,
-    help="The folder to write to.",
-)
-@all_results_option
-def plot_command(
-    suite: str | None,
-    metric: str | None,
-    agents: str | None,
-    tasks: str | None,
-    by: Literal["task", "score"] | None,
-    format_: str,
-    out: Path,
-    results: tuple[Path, ...],
-) -> None:
-    """Plot the curves of every task, profiles of the scores and heat maps of tournaments, one file each."""
-    found = selection(results, suite, tasks, agents, metric)
-    drawn = with_matplotlib(lambda: _draw(found, metric, by, format_, out))
-    if not drawn:
-        raise click.ClickException("there is nothing to plot: the results lack the task, agent or metric")
-    say(f"{drawn} figures in {out}")
-
-
-def _draw(chosen: Selection, metric: str | None, by: str | None, format_: str, out: Path) -> int:
-    from regret_envs.benchmarks.analysis import figures
-    from regret_envs.benchmarks.analysis.leaderboard import leaderboard
-    from regret_envs.benchmarks.analysis.standings import tournament
-    from regret_envs.benchmarks.analysis.task_results import task_results
-
-    rows, tasks, agents = chosen.rows, chosen.tasks, chosen.agents
-    found = {}
-    board = leaderboard(rows, metric=metric, tasks=tasks, agents=agents)
-    ranked = {t.task: [e.agent for e in t.entries if e.rank] for t in board.tasks}
-    results, notes = task_results(rows, tasks=tasks, agents=agents)
-    for line in notes:
-        say(line)
-    for r in results if by != "score" else []:
-        named = ranked.get(r.task, [])
-        looks = {a: i for i, a in enumerate(named[: figures.MOST_AGENTS])}
-        if looks:
-            name = metric or r.metrics[0]
-            found[f"{r.task}-{name}"] = figures.curves(r, name, looks, legend=True)
-    for table in board.overall if by != "task" else []:
-        best = [s.agent for s in table.scores if s.score is not None][: figures.MOST_AGENTS]
-        common = [r for r in results if r.task in table.common_tasks]
-        samples = {a: [r.normalized(r.values(a, table.metric), table.metric) for r in common] for a in best}
-        if samples and sum(map(len, samples[best[0]])) > 1:
-            looks = {a: i for i, a in enumerate(best)}
-            found[f"profile-{table.metric}"] = figures.profile(
-                samples, common[0].metric(table.metric), looks, legend=True
-            )
-    if tasks is None and metric is None and by is None:
-        for task in {row.task for row in rows if row.is_pairing}:
-            if (t := tournament(rows, task, agents)).agents:
-                found[task] = figures.heat_map(t)
-            for line in t.notes:
-                say(line)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for name, figure in found.items():
-            figure.savefig(out / f"{name.replace('/', '-')}.{format_}", dpi=200)
-    except OSError as error:
-        raise click.ClickException(f"{out} cannot be written: {error.strerror or error}") from None
-    return len(found)
-
-
-def with_matplotlib(make: Callable[[], T]) -> T:
-    """What `make` draws, or an error that names the extra."""
-    try:
-        from regret_envs.benchmarks.analysis import figures
-
-        with figures.style():
-            return make()
-    except ModuleNotFoundError as error:
-        if error.name != "matplotlib":
-            raise
-        message = 'matplotlib is not installed: pip install "regret-envs[plot]"'
-        raise click.ClickException(message) from None

@@ -85,15 +85,15 @@ def validate_command(
 
 
 def _draw(found: list[Verdict], folder: Path) -> None:
-    from regret_envs.benchmarks.cli.results import with_matplotlib
+    from regret_envs.benchmarks.cli.plot import with_matplotlib
 
     def draw() -> None:
-        from regret_envs.benchmarks.analysis.figures import growth_figure
+        from regret_envs.benchmarks.plotting import figure_of, growth
 
         folder.mkdir(parents=True, exist_ok=True)
         for task in dict.fromkeys(verdict.task for verdict in found):
-            figure = growth_figure([verdict for verdict in found if verdict.task == task])
-            figure.savefig(folder / f"{task.replace('/', '-')}.svg")
+            axes = growth([verdict for verdict in found if verdict.task == task])
+            figure_of(axes).savefig(folder / f"{task.replace('/', '-')}.svg")
 
     with_matplotlib(draw)
     say(f"plots in {folder}")

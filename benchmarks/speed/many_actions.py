@@ -17,7 +17,7 @@ import click
 from regret_envs import games, simulate, streams
 from regret_envs.agents import Agent, make
 from regret_envs.agents.swap import stationary
-from regret_envs.benchmarks.analysis.figures import COLORS
+from regret_envs.benchmarks.plotting.looks import COLORS
 from regret_envs.worlds import World
 
 AGENTS = {

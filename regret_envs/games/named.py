@@ -20,6 +20,15 @@ from regret_envs.validation import at_least
 from regret_envs.worlds import Game as Game
 from regret_envs.worlds import GameEpisode as GameEpisode
 
+_RPS = ("rock", "paper", "scissors")
+
+
+def _named(game: NormalFormGame, *names: Sequence[str]) -> NormalFormGame:
+    """The game with the names of its actions, every player's or one tuple for all."""
+    names = names * game.num_players if len(names) == 1 else names
+    game.action_names = tuple(map(tuple, names))
+    return game
+
 
 def weighted_rps(weights: Sequence[float] = (3, 2, 1), scale: float = 1 / 3) -> NormalFormGame:
     """Weighted rock–paper–scissors, zero-sum.
@@ -37,22 +46,24 @@ def weighted_rps(weights: Sequence[float] = (3, 2, 1), scale: float = 1 / 3) -> 
         raise ValueError(f"scale must be positive, got {scale!r}")
     w1, w2, w3 = weights
     payoff = scale * np.array([[0, -w3, w2], [w3, 0, -w1], [-w2, w1, 0]], dtype=np.float64)
-    return NormalFormGame.zero_sum(payoff, name="weighted rock–paper–scissors")
+    return _named(NormalFormGame.zero_sum(payoff, name="weighted rock–paper–scissors"), _RPS)
 
 
 def rock_paper_scissors() -> NormalFormGame:
     """Rock–paper–scissors: 1 for a win, −1 for a loss; the equilibrium is uniform."""
-    return NormalFormGame.zero_sum([[0, -1, 1], [1, 0, -1], [-1, 1, 0]], name="rock–paper–scissors")
+    payoff = [[0, -1, 1], [1, 0, -1], [-1, 1, 0]]
+    return _named(NormalFormGame.zero_sum(payoff, name="rock–paper–scissors"), _RPS)
 
 
 def matching_pennies() -> NormalFormGame:
     """Matching pennies: the row player wants to match; the equilibrium is uniform."""
-    return NormalFormGame.zero_sum([[1, -1], [-1, 1]], name="matching pennies")
+    return _named(NormalFormGame.zero_sum([[1, -1], [-1, 1]], name="matching pennies"), ("heads", "tails"))
 
 
 def prisoners_dilemma() -> NormalFormGame:
     """The prisoner's dilemma, actions (cooperate, defect); defection is dominant."""
-    return NormalFormGame.symmetric([[3, 0], [5, 1]], name="prisoner's dilemma")
+    game = NormalFormGame.symmetric([[3, 0], [5, 1]], name="prisoner's dilemma")
+    return _named(game, ("cooperate", "defect"))
 
 
 def chicken() -> NormalFormGame:
@@ -60,12 +71,12 @@ def chicken() -> NormalFormGame:
 
     Payoffs of Aumann's 1974 example: (0, 0), (7, 2), (2, 7), (6, 6).
     """
-    return NormalFormGame.symmetric([[0, 7], [2, 6]], name="chicken")
+    return _named(NormalFormGame.symmetric([[0, 7], [2, 6]], name="chicken"), ("dare", "chicken"))
 
 
 def stag_hunt() -> NormalFormGame:
     """The stag hunt, actions (stag, hare): one payoff-dominant and one risk-dominant equilibrium."""
-    return NormalFormGame.symmetric([[4, 0], [3, 3]], name="stag hunt")
+    return _named(NormalFormGame.symmetric([[4, 0], [3, 3]], name="stag hunt"), ("stag", "hare"))
 
 
 def battle_of_the_sexes() -> NormalFormGame:
@@ -94,7 +105,8 @@ def deng_schneider_sivan(margin: float = 0.04) -> NormalFormGame:
     if not 0 < margin < 1:
         raise ValueError(f"margin must be above 0 and below 1, got {margin!r}")
     payoffs = [[[0, -2, -2], [0, -2, 2]], [[np.sqrt(margin), -1, 0], [-1, 1, 0]]]
-    return NormalFormGame(payoffs, name=f"Deng, Schneider and Sivan's game, margin {margin:g}")
+    game = NormalFormGame(payoffs, name=f"Deng, Schneider and Sivan's game, margin {margin:g}")
+    return _named(game, ("up", "down"), ("left", "middle", "right"))
 
 
 def shapley(num_actions: int = 3) -> NormalFormGame:

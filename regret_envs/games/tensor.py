@@ -90,6 +90,7 @@ class NormalFormGame(Game):
 
     Attributes:
         losses: the negated payoffs, float64, read-only.
+        action_names: every player's names of actions, one tuple per player; numbers where a game has none.
 
     Raises:
         ValueError: if there is no array, one is not of numbers, the number of axes is not the number
@@ -119,6 +120,7 @@ class NormalFormGame(Game):
         for array in self.losses:
             array.flags.writeable = False
         self.name = name
+        self.action_names = tuple(tuple(map(str, range(d))) for d in self.num_actions)
         self.loss_scale = float(max(a.max() - a.min() for a in arrays))
 
     @classmethod

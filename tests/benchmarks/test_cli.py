@@ -411,6 +411,9 @@ def test_report_and_plot(folder):
     invoke("run", "--suite", "weighted_rps_t20", "--agents", "hedge,ftl")
     assert "kB in report.html" in invoke("report").stderr
     assert (folder / "report.html").read_text().startswith("<!DOCTYPE html>")
-    assert "1 figures in figures" in invoke("plot", "--metric", "ce_gap", "--agents", "hedge").stderr
-    assert os.listdir("figures") == ["weighted_rps_t20-ce_gap.svg"]
+    assert (
+        "1 figure in figures"
+        in invoke("plot", "--metric", "ce_gap", "--agents", "hedge", "--by", "task").stderr
+    )
+    assert os.listdir("figures") == ["curves-weighted_rps_t20-ce_gap.svg"]
     assert "nothing to plot" in invoke("plot", "--metric", "adaptive_regret", code=1).stderr

@@ -8,7 +8,7 @@ from regret_envs import benchmarks
 
 def test_names_are_there_and_are_what_they_say():
     for name in benchmarks.__all__:
-        assert getattr(benchmarks, name).__name__.rpartition(".")[2] in {name, "figures"}
+        assert getattr(benchmarks, name).__name__.rpartition(".")[2] == name
     assert set(benchmarks.__all__) <= set(dir(benchmarks))
     with pytest.raises(AttributeError, match="has no attribute 'leaderbord'"):
         _ = benchmarks.leaderbord
