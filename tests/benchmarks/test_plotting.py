@@ -13,8 +13,9 @@ from regret_envs.agents.catalogue import AGENTS
 from regret_envs.benchmarks.analysis.equilibria import cce_marginals, nash_equilibria
 from regret_envs.benchmarks.analysis.standings import tournament
 from regret_envs.benchmarks.running import runner
-from regret_envs.benchmarks.running.planning import plan_tournament, tournament_task
+from regret_envs.benchmarks.running.planning import plan_tournament
 from regret_envs.benchmarks.tasks.core import TASKS
+from regret_envs.benchmarks.tasks.game import tournament_task
 from regret_envs.names import UnknownNameError
 
 plotting = pytest.importorskip("regret_envs.benchmarks.plotting")
@@ -198,7 +199,7 @@ def test_scores_are_in_order_with_their_intervals_and_ranks():
 
 @pytest.fixture(scope="module")
 def pairings():
-    task = tournament_task("chicken", 20)
+    task, _ = tournament_task("chicken", 20)
     cells = plan_tournament(task, ["hedge", "ftl", "uniform"], runs=3, seed=0)
     return [row for c in cells for row in runner.measure(c)]
 
