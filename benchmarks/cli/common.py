@@ -73,6 +73,11 @@ executor_option = click.option(
 )
 
 
+cell_timeout_option = click.option(
+    "--cell-timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds that a cell may run (local and ray); one that runs longer fails.  [default: none]",
+)
 allow_llm_option = click.option(
     "--allow-llm", is_flag=True, help="Let language models connect that a suite file names."
 )
@@ -126,6 +131,8 @@ def chosen_agents(specs: str) -> tuple[list[str], list[str]]:
         specs: agent specs, comma-separated; "all" stands for all agents known by name.
     """
     from regret_envs.agents import registry
+    from regret_envs.benchmarks.running.apart import Apart, try_agent
+    from regret_envs.benchmarks.running.cells import shared_imports
     from regret_envs.names import UnknownNameError
 
     sys.path.insert(0, os.getcwd())
@@ -135,22 +142,27 @@ def chosen_agents(specs: str) -> tuple[list[str], list[str]]:
         known, problems = registry.known_agents()
         named = registry.split(specs)
         lacking += problems if "all" in named else []
-        for spec in dict.fromkeys(s for name in named for s in (known if name == "all" else [name])):
-            try:
-                registry.make(spec)
-            except registry.MissingExtraError as error:
-                lacking.append(f"{spec} is left out: {error}")
-                continue
-            except registry.AgentImportError as error:
-                if spec in named:
+        wanted = dict.fromkeys(s for name in named for s in (known if name == "all" else [name]))
+        with Apart(preload=shared_imports(wanted)) as apart:
+            for spec in wanted:
+                try:
+                    if registry.custom_modules(spec):
+                        apart.call(try_agent, spec)
+                    else:
+                        registry.make(spec)
+                except registry.MissingExtraError as error:
+                    lacking.append(f"{spec} is left out: {error}")
+                    continue
+                except registry.AgentImportError as error:
+                    if spec in named:
+                        raise
+                    lacking.append(f"{spec} is left out: {error}")
+                    continue
+                except (registry.SpecError, UnknownNameError):
                     raise
-                lacking.append(f"{spec} is left out: {error}")
-                continue
-            except (registry.SpecError, UnknownNameError):
-                raise
-            except Exception:
-                pass  # recorded, with its traceback, when the agent is run
-            chosen.append(spec)
+                except Exception:
+                    pass  # recorded, with its traceback, when the agent is run
+                chosen.append(spec)
     except (registry.AgentImportError, registry.SpecError, UnknownNameError) as error:
         raise Usage(str(error)) from None
     return chosen, lacking
@@ -227,22 +239,41 @@ def announce(cells: Sequence[Cell], *, yes: bool) -> None:
     Raises:
         Usage: if that is much and `yes` was not given.
     """
+    from regret_envs.agents import registry
+    from regret_envs.benchmarks.running.apart import Apart, Died
     from regret_envs.benchmarks.running.expense import expense
 
-    found = expense(cells)
-    if found.requests:
+    custom = {spec for spec in {s for cell in cells for s in cell.seats} if registry.custom_modules(spec)}
+    theirs = [cell for cell in cells if custom.intersection(cell.seats)]
+    found = expense([cell for cell in cells if not custom.intersection(cell.seats)])
+    requests, tokens = found.requests, found.tokens
+    if theirs:
+        # One that dies there takes nothing, and says so when it is run.
+        with Apart() as apart, contextlib.suppress(Died):
+            found = apart.call(expense, theirs)
+            requests, tokens = requests + found.requests, tokens + found.tokens
+    if requests:
         say(
-            f"language models: {found.requests:,} requests and at most about {found.tokens:,} tokens, fewer "
+            f"language models: {requests:,} requests and at most about {tokens:,} tokens, fewer "
             "where answers are in the cache"
         )
-    if found.requests > MOST_REQUESTS and not yes:
+    if requests > MOST_REQUESTS and not yes:
         raise Usage(f"more than {MOST_REQUESTS:,} requests need --yes")
 
 
 def run_cells(
-    cells: Sequence[Cell], results: Path, where: str, *, rerun: bool, measure: Measure, yes: bool = True
+    cells: Sequence[Cell],
+    results: Path,
+    where: str,
+    *,
+    rerun: bool,
+    measure: Measure,
+    yes: bool = True,
+    cell_timeout: float | None = None,
 ) -> list[Row]:
     """Run the missing cells, and return all rows of the file, those of the cells last, which count."""
+    if cell_timeout is not None and where.startswith("dask:"):
+        raise Usage("--cell-timeout: a thread of a Dask worker cannot be ended; the other executors can")
     from regret_envs.benchmarks.running import cells as planned
     from regret_envs.benchmarks.running import driver, executors
     from regret_envs.benchmarks.running.results import ResultsError, Writer, complete_cells, read
@@ -264,12 +295,16 @@ def run_cells(
         status = 0
         try:
             if to_run:
+                specs = {spec for cell in to_run for spec in cell.seats}
                 pool = executors.connect(
-                    where, preload=planned.shared_imports(to_run), modules=planned.needed_modules(to_run)
+                    where, preload=planned.shared_imports(specs), modules=planned.needed_modules(to_run)
                 )
                 states = states_folder(results)
                 with _Progress(to_run, states) as progress:
-                    for finished in driver.run(to_run, pool, measure=measure):
+                    finished_chunks = driver.run(
+                        to_run, pool, measure=measure, cell_timeout=cell_timeout, say=say
+                    )
+                    for finished in finished_chunks:
                         writer.append(row for cell_rows in finished for row in cell_rows)
                         progress.advance([cell_rows[0].key for cell_rows in finished])
                 pool.close()

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from regret_envs.benchmarks.cli.check import check_command
 from regret_envs.benchmarks.cli.common import (
     GAME_SOURCES,
     LEFT_OUT,
     Usage,
     allow_llm_option,
+    cell_timeout_option,
     chosen_agents,
     chosen_tasks,
     executor_option,
@@ -26,7 +28,7 @@ from regret_envs.benchmarks.cli.common import (
     states_folder,
     yes_option,
 )
-from regret_envs.benchmarks.cli.play import check_command, tournament_command
+from regret_envs.benchmarks.cli.play import tournament_command
 from regret_envs.benchmarks.cli.plot import plot_command
 from regret_envs.benchmarks.cli.report import report_command
 from regret_envs.benchmarks.cli.results import (
@@ -165,6 +167,7 @@ def _environments() -> Table:
     help="What plays: jax compiles (extra jax), and says n/a of what it does not play.",
 )
 @executor_option
+@cell_timeout_option
 @yes_option
 @allow_llm_option
 @click.option(
@@ -186,6 +189,7 @@ def run(
     rerun: bool,
     engine: Engine,
     executor: str,
+    cell_timeout: float | None,
     yes: bool,
     allow_llm: bool,
     transcripts: Path | None,
@@ -221,7 +225,9 @@ def run(
         transcripts=transcripts and transcripts.absolute(),
     )
     cells = plan(suite, tasks, specs, runs=runs or default_runs(suite), seed=seed, engine=engine)
-    rows = run_cells(cells, results, executor, rerun=rerun, measure=measure, yes=yes)
+    rows = run_cells(
+        cells, results, executor, rerun=rerun, measure=measure, yes=yes, cell_timeout=cell_timeout
+    )
     show_leaderboard(
         Selection(rows, [task.id for task in tasks], [registry.canonical(spec) for spec in specs]),
         notes=[*notes, *lacking],

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 
 import click
 
 from regret_envs.benchmarks.cli.common import (
     GAME_SOURCES,
-    Usage,
+    cell_timeout_option,
     chosen_agents,
     executor_option,
     game_errors,
@@ -34,6 +32,7 @@ from regret_envs.benchmarks.cli.selection import margin_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
 @results_option
 @executor_option
+@cell_timeout_option
 @yes_option
 def tournament_command(
     game: str,
@@ -46,6 +45,7 @@ def tournament_command(
     format_: str,
     results: Path,
     executor: str,
+    cell_timeout: float | None,
     yes: bool,
 ) -> None:
     """Everyone against everyone, in both seats: payoffs, and Nash averaging instead of a rating."""
@@ -59,7 +59,9 @@ def tournament_command(
         task, notes = tournament_task(game, horizon)
     specs, lacking = chosen_agents(agents)
     cells = plan_tournament(task, specs, runs=runs, seed=seed)
-    rows = run_cells(cells, results, executor, rerun=False, measure=measure, yes=yes)
+    rows = run_cells(
+        cells, results, executor, rerun=False, measure=measure, yes=yes, cell_timeout=cell_timeout
+    )
     ranked = [registry.canonical(spec) for spec in specs]
     found = standings.tournament(rows, task.id, ranked, margin=margin)
     for line in [*notes, *lacking, *found.notes]:
@@ -67,36 +69,3 @@ def tournament_command(
     if not found.agents:
         raise click.ClickException("no agent has played all the others")
     tables.print_as(format_, found, tables.tournament_tables(found, pairings=pairings))
-
-
-@click.command("check", short_help="Check whether an agent follows the protocol.")
-@click.argument("agent")
-@click.pass_context
-def check_command(context: click.Context, agent: str) -> None:
-    """Check whether an agent follows the protocol, and say what to fix.
-
-    AGENT is a spec, such as mypkg.mine:Mine[alpha=2].
-    """
-    from regret_envs.agents import registry
-    from regret_envs.agents.usage import Asking
-    from regret_envs.names import UnknownNameError
-    from regret_envs.testing import check_agent
-
-    sys.path.insert(0, os.getcwd())
-    try:
-        made = registry.make(agent)
-    except (ImportError, registry.SpecError, UnknownNameError) as error:
-        raise Usage(str(error)) from None
-    except Exception as error:
-        raise click.ClickException(f"{agent} cannot be made: {type(error).__name__}: {error}") from None
-    if isinstance(made, Asking):
-        raise Usage(f"{agent} asks at a price, and checks play hundreds of rounds: it is not checked")
-    found = check_agent(lambda: registry.make(agent), raises=False)
-    for f in found:
-        click.echo(f"{f.status:7} {f.what}")
-        if f.problem:
-            click.echo(f"        {f.problem}\n        to fix: {f.fix}")
-    failed = sum(f.status == "fails" for f in found)
-    advice = sum(f.status == "advice" for f in found)
-    click.echo(f"{agent}: {failed} to fix, {advice} to consider, {len(found) - failed - advice} ok")
-    context.exit(1 if failed else 0)

@@ -11,6 +11,7 @@ import click
 
 from regret_envs.benchmarks.cli.common import (
     allow_llm_option,
+    cell_timeout_option,
     chosen_agents,
     chosen_tasks,
     executor_option,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     help="A folder for log–log plots with the fitted lines, one for each task.",
 )
 @executor_option
+@cell_timeout_option
 @yes_option
 @allow_llm_option
 @click.pass_context
@@ -47,6 +49,7 @@ def validate_command(
     format_: str,
     plot: Path | None,
     executor: str,
+    cell_timeout: float | None,
     yes: bool,
     allow_llm: bool,
 ) -> None:
@@ -69,7 +72,15 @@ def validate_command(
     measure = functools.partial(runner.measure, allow_llm=allow_llm)
     # Every round is too much for the results file; answers of language models are kept in their cache.
     with tempfile.TemporaryDirectory() as folder:
-        rows = run_cells(cells, Path(folder) / "rows", executor, rerun=True, measure=measure, yes=yes)
+        rows = run_cells(
+            cells,
+            Path(folder) / "rows",
+            executor,
+            rerun=True,
+            measure=measure,
+            yes=yes,
+            cell_timeout=cell_timeout,
+        )
     failed = [row for row in rows if row.status == "failed"]
     curves = validation.regret_curves(rows)
     if curves:

@@ -82,7 +82,8 @@ def _play(cells: Sequence[Cell], results: Path) -> list[Row]:
     with Writer(results) as writer:
         to_run = missing(cells, complete_cells(writer.contents.rows))
         if to_run:
-            pool = executors.connect("local", preload=shared_imports(to_run), modules=needed_modules(to_run))
+            specs = {spec for cell in to_run for spec in cell.seats}
+            pool = executors.connect("local", preload=shared_imports(specs), modules=needed_modules(to_run))
             try:
                 for finished in driver.run(to_run, pool, measure=measure):
                     writer.append(row for rows in finished for row in rows)

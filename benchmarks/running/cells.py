@@ -120,9 +120,9 @@ def missing(cells: Iterable[Cell], done: Cells) -> list[Cell]:
     return [cell for cell in cells if cell.key not in done or done[cell.key][0].status == "failed"]
 
 
-def shared_imports(cells: Iterable[Cell]) -> list[str]:
-    """Modules that take long to import and that agents of the cells need: those of the extras."""
-    names = {registry.parse(spec)[0] for spec in {spec for cell in cells for spec in cell.seats}}
+def shared_imports(specs: Iterable[str]) -> list[str]:
+    """Modules that take long to import and that agents need: those of the extras."""
+    names = {registry.parse(spec)[0] for spec in set(specs)}
     extras = {registry.AGENTS[name].requires for name in names & registry.AGENTS.keys()}
     return sorted(extra for extra in extras if extra)
 

@@ -105,6 +105,13 @@ class DaskPool:
                 ) from error
             cause = cause.__cause__ or cause.__context__
 
+    def running(self) -> dict[str, float]:
+        """See `Pool`. It cannot tell."""
+        return {}
+
+    def kill(self, key: str) -> None:
+        """See `Pool`. It cannot."""
+
     def close(self, *, now: bool = False) -> None:
         """Leave the cluster running; `now`: cancel what was submitted."""
         self._executor.shutdown(wait=not now)

@@ -7,28 +7,47 @@ a time, so that a million of them need no more memory than a few and a worker th
 from __future__ import annotations
 
 import math
+import multiprocessing
 import os
+import sys
 import time
 import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 
-from regret_envs.benchmarks.running.cells import Cell
+from regret_envs.benchmarks.running.cells import BLOCK_RUNS, Cell
 from regret_envs.benchmarks.running.executors import ExecutorError, Pool
 from regret_envs.benchmarks.running.results import Row
 from regret_envs.benchmarks.running.runner import failed_row, measure
+from regret_envs.benchmarks.running.watching import CellTimeout, overdue, watched
+from regret_envs.forks import forks_end
 
 CHUNK_SECONDS = 0.2
 CHUNK_CELLS = 500
 END_SECONDS = 30
+LOOK_SECONDS = 1.0
+SAY_SECONDS = 600
+GRACE_SECONDS = 10
+"""How long beyond its time limit a cell may take to end by itself."""
 ATTEMPTS = 3
 """How often a cell is tried when its worker dies, the last time alone."""
 
 Measure = Callable[[Cell], list[Row]]
 
 
-def run(cells: Sequence[Cell], pool: Pool, *, measure: Measure = measure) -> Iterator[list[list[Row]]]:
+def _print(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def run(
+    cells: Sequence[Cell],
+    pool: Pool,
+    *,
+    measure: Measure = measure,
+    cell_timeout: float | None = None,
+    say: Callable[[str], None] = _print,
+) -> Iterator[list[list[Row]]]:
     """Yield the rows of every cell, as chunks of cells finish.
 
     A pool that breaks because a worker was killed is restarted, and the cells that were running are submitted
@@ -39,21 +58,27 @@ def run(cells: Sequence[Cell], pool: Pool, *, measure: Measure = measure) -> Ite
         cells: the cells, in the order in which they are submitted.
         pool: the workers.
         measure: the function that turns a cell into rows (picklable).
+        cell_timeout: seconds that a cell may run; one that runs longer gets a "failed" row that says so.
+        say: is given a line about every cell that has run for 10 minutes, 20, 40 and so on.
 
     Raises:
         ExecutorError: if the workers cannot be used; says what to do.
     """
     queue = _Queue(cells)
+    watch = _Watch(cells, pool, cell_timeout, say)
     out: dict[Future[Finished], list[Cell]] = {}
     while queue or out:
         # Twice as many chunks as workers, so that none waits for the driver.
         while len(out) < 2 * pool.num_workers and (chunk := queue.take(pool.num_workers, idle=not out)):
             try:
-                out[pool.submit(measure_chunk, chunk, measure)] = chunk
+                out[pool.submit(measure_chunk, chunk, measure, cell_timeout)] = chunk
             except BrokenExecutor:
                 queue.give_back(chunk)
                 break
-        done = wait(out, return_when=FIRST_COMPLETED).done
+        done = wait(out, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED).done
+        watch.look()
+        if out and not done:
+            continue
         if any(map(_broke, done)):
             # All futures end now, either before the pool broke or with it. What does not end is lost too.
             wait(out, timeout=END_SECONDS)
@@ -76,7 +101,12 @@ def run(cells: Sequence[Cell], pool: Pool, *, measure: Measure = measure) -> Ite
                 yield finished.rows
         if broken is not None or not done:
             _restart(pool)
-            given_up += queue.lost(lost, broken, certain=sum(map(len, lost)) == 1)
+            if ended := watch.ended(lost):
+                given_up += ended
+                for chunk in lost:
+                    queue.give_back(chunk)
+            else:
+                given_up += queue.lost(lost, broken, certain=sum(map(len, lost)) == 1)
         if given_up:
             yield given_up
 
@@ -94,17 +124,63 @@ class Finished:
         self.seconds = seconds
 
 
-def measure_chunk(cells: Sequence[Cell], measure: Measure) -> Finished:
+def measure_chunk(cells: Sequence[Cell], measure: Measure, cell_timeout: float | None = None) -> Finished:
     """Measure the cells one by one; an error in one does not affect the others."""
     start = time.perf_counter()
-    return Finished([_measured(cell, measure) for cell in cells], time.perf_counter() - start)
+    return Finished([_measured(cell, measure, cell_timeout) for cell in cells], time.perf_counter() - start)
 
 
-def _measured(cell: Cell, measure: Measure) -> list[Row]:
+def _measured(cell: Cell, measure: Measure, cell_timeout: float | None) -> list[Row]:
     try:
-        return measure(cell)
+        with watched(cell.key, cell_timeout), forks_end():
+            return measure(cell)
     except BaseException as error:  # SystemExit, or a KeyboardInterrupt that an agent raises, too
+        if isinstance(error, KeyboardInterrupt) and multiprocessing.parent_process() is None:
+            raise  # the user's: workers of this machine ignore it
         return [failed_row(cell, "".join(traceback.format_exception(error)))]
+
+
+class _Watch:
+    """Says which cells run for long, and ends those that run for too long."""
+
+    def __init__(
+        self, cells: Sequence[Cell], pool: Pool, limit: float | None, say: Callable[[str], None]
+    ) -> None:
+        self._cells = {cell.key: cell for cell in cells}
+        self._pool = pool
+        self._limit = limit
+        self._say = say
+        self._next: dict[str, float] = {}
+        self._ended: set[str] = set()
+        self._looked = time.monotonic()
+
+    def look(self) -> None:
+        """Look at what runs, at most every `LOOK_SECONDS`."""
+        if time.monotonic() - self._looked < LOOK_SECONDS / 2:
+            return
+        self._looked = time.monotonic()
+        for key, seconds in self._pool.running().items():
+            due = self._next.get(key, SAY_SECONDS)
+            if seconds >= due:
+                self._say(f"cell {_name(self._cells[key])} has run for {seconds / 60:.0f} min")
+                self._next[key] = 2 * due
+            if self._limit is not None and seconds > self._limit + GRACE_SECONDS:
+                self._pool.kill(key)
+                self._ended.add(key)
+
+    def ended(self, lost: list[list[Cell]]) -> list[list[Row]]:
+        """The rows of the cells that were ended, which are taken out of the chunks that were lost."""
+        rows = []
+        for chunk in lost:
+            for cell in [cell for cell in chunk if cell.key in self._ended]:
+                chunk.remove(cell)
+                rows.append([failed_row(cell, f"{CellTimeout.__name__}: {overdue(self._limit or 0)}")])
+        return rows
+
+
+def _name(cell: Cell) -> str:
+    first = cell.block * BLOCK_RUNS
+    return f"{' against '.join(cell.seats)} on {cell.task.id}, runs {first} to {first + cell.num_runs - 1},"
 
 
 def _restart(pool: Pool) -> None:
@@ -187,5 +263,5 @@ class _Queue:
 
 _KILLED = (
     "the worker process died each of the {} times that this cell was run ({} on {}), the last time alone: "
-    "it ran out of memory, was killed, or crashed in native code. The executor says: {}"
+    "it ran out of memory, was killed, left by os._exit, or crashed in native code. The executor says: {}"
 )

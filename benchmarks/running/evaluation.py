@@ -32,6 +32,7 @@ def evaluate(
     seed: int = 0,
     num_workers: int | None = None,
     allow_llm: bool = False,
+    cell_timeout: float | None = None,
 ) -> list[Row]:
     """Run agents on tasks; the rows go to `leaderboard`, `compare`, `report` or a `results.Writer`.
 
@@ -43,6 +44,7 @@ def evaluate(
         seed: the seed.
         num_workers: worker processes; None: this process, for agents that do not pickle.
         allow_llm: whether language models connect that a suite file names.
+        cell_timeout: seconds that a cell (up to 64 runs) may run; one that runs longer fails. None: no limit.
 
     Raises:
         ValueError: if an object has the name of a registered agent, or a name or spec is malformed; and as
@@ -65,7 +67,8 @@ def evaluate(
     make = functools.partial(registry.make, objects=live)
     measure = functools.partial(runner.measure, make=make, allow_llm=allow_llm)
     with LocalPool(num_workers) if num_workers else _Here() as pool:
-        return [row for done in driver.run(cells, pool, measure=measure) for cell in done for row in cell]
+        finished = driver.run(cells, pool, measure=measure, cell_timeout=cell_timeout)
+        return [row for done in finished for cell in done for row in cell]
 
 
 def _source(agent: Agent) -> str | None:
@@ -96,6 +99,13 @@ class _Here:
 
     def explain(self, error: Exception) -> None:
         """Nothing to explain."""
+
+    def running(self) -> dict[str, float]:
+        """See `Pool`. It cannot tell."""
+        return {}
+
+    def kill(self, key: str) -> None:
+        """See `Pool`. It cannot."""
 
     def close(self, *, now: bool = False) -> None:
         """Nothing to end."""

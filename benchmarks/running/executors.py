@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from importlib.metadata import version
+from multiprocessing import util
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from regret_envs.agents.registry import source_hash
+from regret_envs.benchmarks.running.watching import Board, join_board
 
 T = TypeVar("T")
 
@@ -41,6 +46,12 @@ class Pool(Protocol):
 
     def explain(self, error: Exception) -> None:
         """Raise `ExecutorError` if a future's error means that no cell can run there."""
+
+    def running(self) -> dict[str, float]:
+        """The seconds that cells have run, by key, where the pool can tell."""
+
+    def kill(self, key: str) -> None:
+        """End the worker that runs the cell of that key; other workers may end with it."""
 
     def close(self, *, now: bool = False) -> None:
         """End the workers; `now`: without waiting for them to finish."""
@@ -105,10 +116,15 @@ def same_code(modules: Mapping[str, str]) -> str | None:
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
+GRACE_SECONDS = 5.0
+"""How long idle workers have to end by themselves."""
+
+
 class LocalPool:
     """A process pool with one thread per worker; a context manager.
 
-    Workers end with the driving process, even if it is killed.
+    Workers end with the driving process, even if it is killed. Every worker leads a process group of its own,
+    and what agents leave behind, threads and processes, ends with it.
 
     Args:
         num_workers: processes.
@@ -124,6 +140,7 @@ class LocalPool:
         self._context = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
         if sys.platform != "win32":
             self._context.set_forkserver_preload(["regret_envs.benchmarks.running.driver", *preload])
+        self._board = Board()
         self._executor = self._start()
 
     def _start(self) -> ProcessPoolExecutor:
@@ -132,7 +149,7 @@ class LocalPool:
             self.num_workers,
             mp_context=self._context,
             initializer=_begin_worker,
-            initargs=(dict(os.environ),),
+            initargs=(dict(os.environ), self._board.folder),
         )
 
     def submit(self, function: Callable[..., T], /, *args: Any) -> Future[T]:
@@ -147,12 +164,25 @@ class LocalPool:
     def explain(self, error: Exception) -> None:
         """Errors of a process pool other than `BrokenExecutor` come from what was submitted."""
 
-    def close(self, *, now: bool = False) -> None:
+    def running(self) -> dict[str, float]:
         """See `Pool`."""
-        if now:
-            self._kill()
-        else:
-            self._executor.shutdown()
+        return dict(self._board.read().values())
+
+    def kill(self, key: str) -> None:
+        """See `Pool`."""
+        for pid, (running, _) in self._board.read().items():
+            if running == key:
+                _kill_group(pid)
+
+    def close(self, *, now: bool = False) -> None:
+        """See `Pool`. Workers that do not end within `GRACE_SECONDS` are killed."""
+        if not now:
+            self._executor.shutdown(wait=False)
+            until = time.monotonic() + GRACE_SECONDS
+            for process in set(multiprocessing.active_children()) - self._before:
+                process.join(max(until - time.monotonic(), 0))
+        self._kill()
+        self._board.remove()
         for name, value in self._saved.items():
             if value is None:
                 os.environ.pop(name, None)
@@ -161,8 +191,13 @@ class LocalPool:
 
     def _kill(self) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)
+        for pid in self._board.pids():
+            _kill_group(pid)
+            self._board.leave(pid)
         for process in set(multiprocessing.active_children()) - self._before:
-            process.terminate()
+            process.kill()  # one that had not begun
+        # Its thread ends once the workers have, and must not be met by the end of the interpreter.
+        self._executor.shutdown()
 
     def __enter__(self) -> LocalPool:
         return self
@@ -171,11 +206,27 @@ class LocalPool:
         self.close(now=kind is not None)
 
 
-def _begin_worker(environment: Mapping[str, str]) -> None:
+def _kill_group(pid: int) -> None:
+    """End a worker and what agents left behind there."""
+    with contextlib.suppress(OSError):  # it has ended
+        if sys.platform == "win32":
+            os.kill(pid, signal.SIGTERM)
+        else:
+            os.killpg(pid, signal.SIGKILL)
+
+
+def _begin_worker(environment: Mapping[str, str], board: Path) -> None:
     os.environ.clear()
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.dup2(2, 1)  # what agents print must not mix with the tables on standard output
+    # What agents print must not mix with the tables on standard output.
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    if sys.platform != "win32":
+        os.setpgid(0, 0)
+    join_board(board)
+    # Before Python waits for the threads and processes that agents started.
+    util.Finalize(None, _end_worker, args=(0,), exitpriority=0)
     driver = multiprocessing.parent_process()
     assert driver is not None
     threading.Thread(target=_end_with, args=(driver,), daemon=True).start()
@@ -183,4 +234,10 @@ def _begin_worker(environment: Mapping[str, str]) -> None:
 
 def _end_with(driver: Any) -> None:
     driver.join()
-    os._exit(1)
+    _end_worker(1)
+
+
+def _end_worker(status: int) -> None:
+    sys.stderr.flush()
+    _kill_group(os.getpid())
+    os._exit(status)

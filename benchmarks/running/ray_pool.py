@@ -87,6 +87,13 @@ class RayPool:
                 f"(pip install {name.partition('.')[0].replace('_', '-')})"
             ) from error
 
+    def running(self) -> dict[str, float]:
+        """See `Pool`. It cannot tell."""
+        return {}
+
+    def kill(self, key: str) -> None:
+        """See `Pool`. It cannot."""
+
     def close(self, *, now: bool = False) -> None:
         """Shut down our own Ray; leave a cluster running."""
         self._ray.shutdown()

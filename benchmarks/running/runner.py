@@ -82,7 +82,7 @@ def measure(
             measured = _by_metric(cell, [row for play in plays for row in _measure_round(cell, play)])
         else:
             measured, used = _play(cell, world, playing, layers, state)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         first = cell.block * BLOCK_RUNS
         error.add_note(
             f"agent {' against '.join(cell.seats) if cell.is_pairing else cell.agent}, task {cell.task.id}, "
@@ -236,9 +236,26 @@ def failed_row(cell: Cell, message: str) -> Row:
     return cell_row(cell, status="failed", message=_text(message))
 
 
+MESSAGE_BYTES = 4096
+_LINE_CHARACTERS = 500
+
+
 def _text(said: object) -> str:
-    """An agent's message in a form that a file can hold: not every string can be written as UTF-8."""
-    return str(said).encode("utf-8", "backslashreplace").decode()
+    """An agent's message in a form that a file can hold: at most 4 kB of valid UTF-8.
+
+    Long lines are cut at their ends, and long messages in their middle: a traceback ends with what it says.
+    """
+    lines = str(said).encode("utf-8", "backslashreplace").decode().split("\n")
+    text = "\n".join(
+        line if len(line) <= _LINE_CHARACTERS else f"{line[:_LINE_CHARACTERS]}… ({len(line)} characters)"
+        for line in lines
+    )
+    data = text.encode()
+    if len(data) <= MESSAGE_BYTES:
+        return text
+    half = MESSAGE_BYTES // 2 - 50
+    first, last = (part.decode(errors="ignore") for part in (data[:half], data[-half:]))
+    return f"{first}\n… ({len(data) - 2 * half} bytes are left out here)\n{last}"
 
 
 def cell_row(cell: Cell, *, part: int = 0, parts: int = 1, **fields: Any) -> Row:

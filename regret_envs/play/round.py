@@ -246,7 +246,7 @@ class AgentSeat(Seat):
 
     def name(self, player: int = 0) -> str:
         """The agent and its player, for errors."""
-        return f"{self.agent!r} (player {self.players[player]})"
+        return f"{_shown(self.agent)} (player {self.players[player]})"
 
 
 class Match:
@@ -298,10 +298,18 @@ class Match:
 
     def explain(self, error: Exception) -> None:
         """Add to an error in which round of whose play it was raised."""
-        players = ", ".join(repr(seat.occupant) for seat in self.seats if seat.occupant is not None)
+        players = ", ".join(_shown(seat.occupant) for seat in self.seats if seat.occupant is not None)
         error.add_note(f"raised in round {self.t + 1} of play by {players}")
-        if "read-only" in str(error):
+        if type(error) is ValueError and "read-only" in str(error):
             error.add_note("the losses that an agent is shown are read-only: change a copy of them")
+
+
+def _shown(agent: object) -> str:
+    """Its repr(), or where that raises the name of its class: an error is about what was raised first."""
+    try:
+        return repr(agent)
+    except Exception:
+        return f"{type(agent).__name__}(…)"
 
 
 def misfit(agent: Any, num_actions: int, horizon: int | None, layers: Sequence[Feedback]) -> str | None:

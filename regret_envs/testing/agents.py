@@ -11,8 +11,9 @@ from typing import Protocol
 import numpy as np
 
 from regret_envs.arrays import FloatArray
+from regret_envs.forks import forks_end
 from regret_envs.simplex import off_simplex
-from regret_envs.testing.findings import Check, Finding, Problem, described, find, global_seed
+from regret_envs.testing.findings import Check, Finding, Problem, described, find, global_seed, shown
 
 
 class AgentLike(Protocol):
@@ -37,7 +38,7 @@ Make = Callable[[], AgentLike]
 # Numbers of actions and horizons; None is a horizon that the agent is not told.
 Size = tuple[int, int | None]
 SIZES: tuple[Size, ...] = ((3, 20), (3, None), (2, 6), (7, 6), (1, 6), (2, 1))
-_HINT = "see the line named; `Agent` in regret_envs/agents/base.py says what each method is given"
+HINT = "see the line named; `Agent` in regret_envs/agents/base.py says what each method is given"
 
 
 def check_agent(agent: AgentLike | Make, *, raises: bool = True) -> list[Finding]:
@@ -60,21 +61,21 @@ def check_agent(agent: AgentLike | Make, *, raises: bool = True) -> list[Finding
     """
     made_anew = isinstance(agent, type) or not hasattr(agent, "act")
     make: Make = agent if made_anew else partial(copy.deepcopy, agent)  # type: ignore[assignment]
-    sample = make()
-    subject = repr(sample)
-    sizes = [size for size in SIZES if sample.unsupported(size[0], horizon=size[1]) is None]
-    if not sizes:
-        why = sample.unsupported(3, horizon=20)
+    return find(shown(make()), agent_checks(make), HINT, raises=raises)
 
-        def nothing() -> None:
-            raise Problem(
-                f"none of {SIZES}: {why}",
-                "let unsupported() return None for the problems that the agent does play",
-            )
 
-        return find(subject, [Check(nothing, "plays some problem")], _HINT, raises=raises)
+def agent_checks(make: Make) -> list[Check]:
+    """The checks of `check_agent`, in their order.
+
+    Args:
+        make: makes the agent anew.
+    """
+    try:
+        sizes = _sizes(make())
+    except Problem as problem:
+        return [Check(partial(_raise, problem), "plays some problem")]
     size = sizes[0]
-    checks = [
+    return [
         Check(
             partial(_plays, make, sizes),
             "plays on the simplex, for any number of actions and runs, the horizon known or not",
@@ -96,7 +97,27 @@ def check_agent(agent: AgentLike | Make, *, raises: bool = True) -> list[Finding
         Check(partial(_pickles, make, size), "can be pickled in the middle of play", "advice"),
         Check(partial(_shows_its_settings, make), "shows its settings in repr()", "advice"),
     ]
-    return find(subject, checks, _HINT, raises=raises)
+
+
+def _raise(problem: Problem) -> None:
+    raise problem
+
+
+def _sizes(sample: AgentLike) -> list[Size]:
+    """The problems that the agent says it plays."""
+    try:
+        why = {size: sample.unsupported(size[0], horizon=size[1]) for size in SIZES}
+    except Exception as error:
+        raise Problem(
+            f"unsupported() raised {described(error)}", "let it return the reason, or None without one"
+        ) from error
+    sizes = [size for size, reason in why.items() if reason is None]
+    if not sizes:
+        raise Problem(
+            f"none of {SIZES}: {why[SIZES[0]]}",
+            "let unsupported() return None for the problems that the agent does play",
+        )
+    return sizes
 
 
 def _losses(size: Size, num_runs: int = 3, seed: int = 0) -> FloatArray:
@@ -109,6 +130,7 @@ def _begin(agent: AgentLike, size: Size, num_runs: int) -> AgentLike:
     return agent
 
 
+@forks_end()
 def _play_on(agent: AgentLike, losses: FloatArray) -> FloatArray:
     """Policies, the shape of `losses`, each checked as it comes."""
     _, num_runs, num_actions = losses.shape
@@ -146,7 +168,7 @@ def _plays(make: Make, sizes: list[Size]) -> None:
             except Problem as problem:
                 raise Problem(f"{_at(size)}: {problem.args[0]}", problem.args[1]) from None
             except Exception as error:
-                raise Problem(f"{_at(size)}: {described(error)}", _HINT) from error
+                raise Problem(f"{_at(size)}: {described(error)}", HINT) from error
 
 
 def _at(size: Size) -> str:

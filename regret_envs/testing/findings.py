@@ -80,14 +80,7 @@ def find(subject: str, checks: Sequence[Check], hint: str, *, raises: bool) -> l
     """
     findings = []
     for check in checks:
-        try:
-            check.run()
-        except Problem as problem:
-            findings.append(Finding(check.what, check.status, problem.args[0], problem.args[1]))
-        except Exception as error:
-            findings.append(Finding(check.what, check.status, described(error), hint))
-        else:
-            findings.append(Finding(check.what, "ok"))
+        findings.append(run_check(check, hint))
         if check.decisive and findings[-1].status != "ok":
             break
     if raises and any(f.status == "fails" for f in findings):
@@ -95,10 +88,40 @@ def find(subject: str, checks: Sequence[Check], hint: str, *, raises: bool) -> l
     return findings
 
 
-def described(error: Exception) -> str:
+def run_check(check: Check, hint: str) -> Finding:
+    """What one check finds; arguments as in `find`."""
+    try:
+        check.run()
+    except Problem as problem:
+        return Finding(check.what, check.status, problem.args[0], problem.args[1])
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit too
+        return Finding(check.what, check.status, described(error), hint)
+    return Finding(check.what, "ok")
+
+
+_MOST_CHARACTERS = 500
+
+
+def described(error: BaseException) -> str:
     """An error that the subject raised, with the line that raised it."""
     where = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
+    try:
+        text = str(error)
+    except Exception:
+        text = "(its str() raises)"
+    if len(text) > _MOST_CHARACTERS:
+        text = f"{text[:_MOST_CHARACTERS]}… ({len(text)} characters)"
+    return f"{type(error).__name__}: {text} ({where.filename}:{where.lineno})"
+
+
+def shown(subject: object) -> str:
+    """Its repr(), or where that raises the name of its class."""
+    try:
+        return repr(subject)
+    except Exception:
+        return f"{type(subject).__name__}(…)"
 
 
 @contextmanager
