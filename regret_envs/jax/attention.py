@@ -16,9 +16,8 @@ class Attention(NamedTuple):
     """The parameters, (V X + v_c)(a_0 + aᵀX) a round, the logits being `factor` times their sum.
 
     Linear attention: X is ℓ, `value` (d, d), `value_bias` (d,), `score` (d,). Swap attention: X is vec(π ℓᵀ),
-        whose
-    block j is π(j) ℓ, and every parameter has the heads in front: (d, d, d²), (d, d), (d, d²). `score_bias`
-    and `factor` are numbers.
+    whose block j is π(j) ℓ, and every parameter has the heads in front: (d, d, d²), (d, d), (d, d²).
+    `score_bias` and `factor` are numbers.
     """
 
     value: ArrayLike
