@@ -63,7 +63,8 @@ def make_named(kind: str, name: str, table: Mapping[str, Callable[..., T]], sett
 
 def settings_of(maker: Callable[..., Any]) -> list[str]:
     """What can be set, with defaults: "num_actions", "seed=0"."""
+    marks = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     return [
-        parameter.name if parameter.default is parameter.empty else f"{parameter.name}={parameter.default!r}"
-        for parameter in inspect.signature(maker).parameters.values()
+        f"{marks.get(p.kind, '')}{p.name}" + ("" if p.default is p.empty else f"={p.default!r}")
+        for p in inspect.signature(maker).parameters.values()
     ]

@@ -28,6 +28,7 @@ from regret_envs.benchmarks.cli.common import (
     states_folder,
     yes_option,
 )
+from regret_envs.benchmarks.cli.list import list_command
 from regret_envs.benchmarks.cli.play import tournament_command
 from regret_envs.benchmarks.cli.plot import plot_command
 from regret_envs.benchmarks.cli.report import report_command
@@ -45,11 +46,7 @@ from regret_envs.benchmarks.cli.validate import validate_command
 from regret_envs.benchmarks.reproduce.command import reproduce
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from regret_envs.benchmarks.analysis.tables import Table
     from regret_envs.benchmarks.running.results import Engine
-    from regret_envs.worlds import World
 
 
 class _Commands(click.Group):
@@ -72,76 +69,6 @@ class _Commands(click.Group):
 @click.version_option(package_name="regret-envs")
 def main() -> None:
     """Online-learning agents against streams and games: exact regrets and equilibrium gaps."""
-
-
-_KINDS = ("suites", "tasks", "agents", "environments")
-
-
-@main.command("list", short_help="List suites, tasks, agents and environments.")
-@click.argument("kind", type=click.Choice(_KINDS), required=False)
-def list_(kind: str | None) -> None:
-    """List suites, tasks, agents and environments, one line each."""
-    from regret_envs.benchmarks.analysis.tables import show
-
-    tables = {"suites": _suites, "tasks": _tasks, "agents": _agents, "environments": _environments}
-    show([tables[k]() for k in ([kind] if kind else _KINDS)])
-
-
-def _suites() -> Table:
-    from regret_envs.benchmarks.analysis.tables import Table
-    from regret_envs.benchmarks.tasks.core import SUITES
-    from regret_envs.plugins import plugins
-
-    rows = [[name, str(len(suite.tasks)), suite.summary] for name, suite in SUITES.items()]
-    found, problems = plugins("suites", SUITES)
-    rows += [[p.name, "–", f"a plug-in of {p.distribution}"] for p in found.values()]
-    return Table("Suites", ["suite", "tasks", "what it is"], rows, note="\n".join(problems))
-
-
-def _tasks() -> Table:
-    from regret_envs.benchmarks.analysis.tables import Table
-    from regret_envs.benchmarks.tasks.core import TASKS
-    from regret_envs.plugins import plugins
-
-    rows = [[task.id, str(task.horizon), task.summary] for task in TASKS.values()]
-    found, problems = plugins("tasks", TASKS)
-    rows += [[p.name, "–", f"a plug-in of {p.distribution}"] for p in found.values()]
-    return Table("Tasks", ["task", "T", "what it is"], rows, note="\n".join(problems))
-
-
-def _agents() -> Table:
-    from regret_envs.agents.catalogue import NEED_SETTINGS
-    from regret_envs.agents.registry import known_agents
-    from regret_envs.benchmarks.analysis.tables import Table
-
-    known, problems = known_agents()
-    known |= NEED_SETTINGS
-    rows = [[name, entry.summary, entry.takes, entry.bounds or "–"] for name, entry in known.items()]
-    note = (
-        "Feedback: any (losses or estimates of them), full (all losses) or bandit (the drawn action's). "
-        "Bounds: the kind of regret that the agent's guarantee bounds."
-    )
-    return Table(
-        "Agents", ["agent", "what it is", "feedback", "bounds"], rows, note="\n".join([note, *problems])
-    )
-
-
-def _environments() -> Table:
-    from regret_envs import games, streams
-    from regret_envs.benchmarks.analysis.tables import Table
-    from regret_envs.envs import ENVIRONMENTS, PREDICTION
-
-    worlds: dict[str, Mapping[str, Callable[..., World]]] = {
-        "streams": streams.STREAMS,
-        "games": games.NAMED_GAMES,
-    }
-    rows = [[name, entry.summary] for name, entry in (ENVIRONMENTS | PREDICTION).items()]
-    rows += [
-        [f"{kind}.{name}", (world.__doc__ or "").split("\n")[0].partition(":")[0].rstrip(".")]
-        for kind, named in worlds.items()
-        for name, world in named.items()
-    ]
-    return Table("Environments", ["environment", "what it is"], rows)
 
 
 @main.command(short_help="Run a suite and show its leaderboard.")
@@ -244,6 +171,7 @@ def run(
 
 
 for _command in (
+    list_command,
     leaderboard_command,
     merge_command,
     status_command,

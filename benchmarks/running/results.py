@@ -223,7 +223,8 @@ class Writer:
 
     def appended(self) -> int:
         """How many whole cells the file has that it did not have when it was opened."""
-        lines = self.path.read_bytes()[self._start : self._size].splitlines()
+        written = self.path.read_bytes()[self._start :]  # an interrupt may fall between writing and counting
+        lines = written[: written.rfind(b"\n") + 1].splitlines()
         return len(complete_cells(msgspec.json.decode(line, type=Row) for line in lines))
 
     def _write(self, data: bytes) -> None:

@@ -47,6 +47,8 @@ from regret_envs.metrics import Metric, make_metric
 from regret_envs.names import UnknownNameError, lookup, near_matches
 from regret_envs.play.round import misfit
 from regret_envs.plugins import Plugin, PluginError, plugins
+from regret_envs.seeding import RunSeeds
+from regret_envs.streams import Recorded
 from regret_envs.worlds import World
 
 
@@ -109,15 +111,14 @@ def read_suite(path: str | Path) -> list[Task]:
         raise SuiteError(f"{path}: {error}{_near_field(str(error))}") from None
     except (ValueError, TypeError, UnicodeDecodeError) as error:  # of the payoffs
         raise SuiteError(f"{path}: {error}") from None
-    for task in content.task:
-        check_task(task, str(path))
+    own = [check_task(task, str(path)) for task in content.task]
     try:
         named = [task for name in content.tasks for task in _named(name)]
     except UnknownNameError as error:
         raise SuiteError(f"{path}: {error}") from None
-    if not named and not content.task:
+    if not named and not own:
         raise SuiteError(f"{path} has no tasks: give tasks = [...] or [[task]]")
-    return [*named, *content.task]
+    return [*named, *own]
 
 
 def _own_payoffs(task: Any) -> None:
@@ -143,12 +144,16 @@ def _own_payoffs(task: Any) -> None:
 _OWN = "games.normal_form"
 
 
-def check_task(task: Task, where: str) -> None:
+def check_task(task: Task, where: str) -> Task:
     """Check that a task from a file or a plug-in can be run.
+
+    Returns:
+        The task; `num_runs` follows from the windows of recorded data.
 
     Raises:
         SuiteError: if its id is that of a built-in task, a metric is unknown, its world or feedback cannot
-            be made, or its opponents do not fit; says `where` and in which task.
+            be made, cannot last the horizon or give the runs, or its opponents do not fit; says `where` and
+            in which task.
     """
     try:
         if task.id in TASKS and task != TASKS[task.id]:
@@ -160,12 +165,17 @@ def check_task(task: Task, where: str) -> None:
         metrics = [make_metric(name) for name in task.metrics]
         layers = make_feedback(task)
         world = make_world(task)
+        if isinstance(world, Recorded) and world.window is not None and task.num_runs is None:
+            task = msgspec.structs.replace(task, num_runs=world.num_windows)
+        last = RunSeeds(0, 1, first_run=(task.num_runs or 1) - 1)
+        world.start(num_agents=world.default_seats(), horizon=task.horizon, seeds=last)
         for metric in metrics:
             if reason := _unmet(metric, world, layers):
                 raise ValueError(f"{metric.name} {reason}")
         _check_seats(task, world, layers)
     except (ValueError, TypeError, ImportError, AttributeError, OSError) as error:
         raise SuiteError(f"{where}, task {task.id!r}: {error}") from error
+    return task
 
 
 def _unmet(metric: Metric, world: World, layers: Sequence[Feedback]) -> str | None:
@@ -218,8 +228,7 @@ def _task(plugin: Plugin) -> Task:
         raise PluginError(f"{plugin} is {task!r}, which is not a regret_envs.benchmarks.Task")
     if task.id != plugin.name:
         raise PluginError(f"{plugin} has the id {task.id!r}: the two must be the same")
-    check_task(task, str(plugin))
-    return task
+    return check_task(task, str(plugin))
 
 
 def _near_field(message: str) -> str:

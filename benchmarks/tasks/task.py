@@ -7,6 +7,7 @@ are never combined.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,25 @@ def rounds_of(task: Task) -> list[int]:
     return list(task.rounds) or metrics.log_spaced_rounds(task.horizon)
 
 
+def find_maker(world: str) -> Callable[..., Any]:
+    """What makes the world of that name: "streams.NAME", "games.NAME" or "module:attribute".
+
+    Raises:
+        UnknownNameError: if there is no such name; lists the near matches.
+        ImportError, AttributeError: if the module or what it should contain is not there.
+    """
+    module, colon, attribute = world.partition(":")
+    if colon:
+        made: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+        return made
+    kind, _, name = world.partition(".")
+    tables: dict[str, Mapping[str, Callable[..., Any]]] = {
+        "streams": streams.STREAMS,
+        "games": games.NAMED_GAMES,
+    }
+    return lookup(kind.removesuffix("s"), name, lookup("kind of world", kind, tables))
+
+
 def make_world(task: Task) -> World:
     """The world of a task.
 
@@ -86,9 +106,8 @@ def make_world(task: Task) -> World:
         TypeError: if a setting is unknown, or what is named does not make a world.
         ImportError: if a custom world cannot be imported.
     """
-    module, colon, attribute = task.world.partition(":")
-    if colon:
-        world = getattr(importlib.import_module(module), attribute)(**task.settings)
+    if ":" in task.world:
+        world = find_maker(task.world)(**task.settings)
         if not isinstance(world, World):
             raise TypeError(f"{task.world} made {world!r}, which is not a regret_envs.worlds.World")
         return world

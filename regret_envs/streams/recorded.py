@@ -153,7 +153,8 @@ class Recorded(Stream):
         if horizon > available:
             held = "rounds" if self.window is None else "rounds per window"
             raise ValueError(
-                f"horizon {horizon} is longer than the recorded stream: {self.name} has {available} {held}"
+                f"horizon {horizon} is longer than the recorded stream: {self.name} has {available} {held}; "
+                f"give horizon = {available} or less"
             )
         if self.window is not None and seeds.runs.stop > self.num_windows:
             raise ValueError(

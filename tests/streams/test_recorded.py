@@ -273,7 +273,9 @@ class TestPlaying:
         np.testing.assert_array_equal(play.losses[0].transpose(1, 0, 2), long.reshape(2, 500, 4))
 
     def test_more_than_there_is(self):
-        with pytest.raises(ValueError, match=r"horizon 8 is longer than the recorded stream.* has 7 rounds$"):
+        with pytest.raises(
+            ValueError, match=r"horizon 8 is longer than the recorded stream.* has 7 rounds; give"
+        ):
             simulate(Recorded(LOSSES), Uniform(), horizon=8)
         stream = Recorded(LOSSES, window=3)
         with pytest.raises(ValueError, match=r"horizon 4 is longer .* has 3 rounds per window"):
