@@ -18,7 +18,7 @@ import torch
 
 from regret_envs.agents.universal.families import Family
 from regret_envs.agents.universal.features import CONTEXT_FEATURES, EXPERTS, TOKEN_FEATURES, LossFeatures
-from regret_envs.agents.universal.network import SHAPES, policies
+from regret_envs.agents.universal.network import SHAPES, Network
 from regret_envs.seeding import RunSeeds
 from regret_envs.worlds import Stream
 
@@ -83,7 +83,7 @@ def initial_parameters(seed: int) -> dict[str, torch.Tensor]:
 def network(
     p: Mapping[str, torch.Tensor], tokens: torch.Tensor, context: torch.Tensor, experts: torch.Tensor
 ) -> torch.Tensor:
-    """`universal.network.policies` with gradients; shapes as in `Rollout`, returns (T, R, d)."""
+    """`universal.network.Network` with gradients; shapes as in `Rollout`, returns (T, R, d)."""
     hidden = torch.relu(tokens @ p["token_in"].T + (context @ p["context_in"].T + p["bias_in"])[..., None, :])
     shared = _pooled(hidden) @ p["pooled_mid"].T + context @ p["context_mid"].T + p["bias_mid"]
     hidden = torch.relu(hidden @ p["token_mid"].T + shared[..., None, :])
@@ -133,10 +133,10 @@ def roll_out(
         for f in features:
             f.observe(starting_scale * rng.standard_normal((f.num_actions, num_runs)))
     kept = [_Kept(horizon, num_runs, d) for d in seats]
-    reacts = not isinstance(world, Stream)
+    network, reacts = Network(parameters), not isinstance(world, Stream)
     for t in range(horizon):
         if reacts:
-            played = [np.ascontiguousarray(policies(parameters, f).T) for f in features]
+            played = [np.ascontiguousarray(network.policies(f).T) for f in features]
         else:
             played = [np.full((num_runs, d), 1.0 / d) for d in seats]
         for f, k in zip(features, kept, strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 
 from regret_envs.agents.base import Agent
 from regret_envs.agents.universal.features import LossFeatures
-from regret_envs.agents.universal.network import SHAPES, policies
+from regret_envs.agents.universal.network import SHAPES, Network
 from regret_envs.arrays import FloatArray
 
 SHIPPED = Path(__file__).parent / "weights"
@@ -68,7 +68,7 @@ class Universal(Agent):
 
     def __post_init__(self) -> None:
         path = Path(self.weights)
-        self._parameters = read_weights(path) if path.suffix == ".npz" else _shipped(self.weights)
+        self._network = Network(read_weights(path) if path.suffix == ".npz" else _shipped(self.weights))
 
     def __repr__(self) -> str:
         return f"Universal({self.weights!r})"
@@ -81,7 +81,7 @@ class Universal(Agent):
 
     def act(self) -> FloatArray:
         """What the network makes of the losses so far."""
-        return policies(self._parameters, self._features).T
+        return self._network.policies(self._features).T
 
     def observe(self, losses: FloatArray) -> None:
         """Renew the features."""

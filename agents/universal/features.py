@@ -65,12 +65,17 @@ CONTEXT_FEATURES = (
     *(f"the same over the last 8 rounds: {expert}" for expert in EXPERTS),
 )
 
-_DECAYS = np.exp(-1.0 / np.array(TIME_SCALES))
+_DECAYS = np.exp(-1.0 / np.array(TIME_SCALES))[:, None, None]
 _AUTOCORRELATION_DECAY = math.exp(-1 / 100)
-_TRACK_DECAYS = np.exp(-1.0 / np.array([np.inf, 64.0, 8.0]))
+_TRACK_DECAYS = np.exp(-1.0 / np.array([np.inf, 64.0, 8.0]))[:, None, None]
 _RECENT_DECAY = math.exp(-1 / 16)
 _LONGEST = math.log(1000.0)  # horizons beyond are told apart no more
-_FLOOR = 1e-12
+_NEWEST = 4 + len(TIME_SCALES)  # the last loss among the tokens
+# The tokens that the first experts follow, and how steeply.
+_FOLLOWED = np.array([0, 0, 0, *(4 + i for i in _RECENT), _NEWEST, _NEWEST, _NEWEST + 1, _NEWEST + 3])
+_STEPS = np.array([*_HEDGE_STEPS, 3.0, 3.0, 3.0, 3.0, -3.0, 3.0, 6.0])
+_SHARING_STEPS, _SHARES = (np.array(values)[:, None, None] for values in zip(*_SHARING, strict=True))
+_LAGS = np.arange(1.0, NUM_LAGS + 1)[:, None]
 
 
 class LossFeatures:
@@ -92,7 +97,7 @@ class LossFeatures:
         self._recent_squares = np.zeros(runs)
         self._largest = np.zeros(runs)
         self._decayed = np.zeros((len(TIME_SCALES), d, runs))
-        self._decayed_norm = np.zeros(len(TIME_SCALES))
+        self._decayed_norm = np.zeros((len(TIME_SCALES), 1, 1))
         self._last = np.zeros((NUM_LAGS + 1, d, runs))  # the newest first
         self._products = np.zeros((NUM_LAGS + 1, runs))  # autocovariances
         self._own_squares = np.zeros((d, runs))
@@ -101,7 +106,9 @@ class LossFeatures:
         self._regrets = np.zeros((d, runs))
         self._predicted_regrets = np.zeros((d, runs))
         self._tracks = np.zeros((len(_TRACK_DECAYS), len(EXPERTS), runs))
-        self._track_norms = np.zeros(len(_TRACK_DECAYS))
+        self._track_norms = np.zeros((len(_TRACK_DECAYS), 1, 1))
+        self._steps = -_STEPS[:, None, None]
+        self._steps[: len(_HEDGE_STEPS)] *= math.sqrt(2 * math.log(d))
         self.tokens = np.zeros((len(TOKEN_FEATURES), d, runs))
         self.context = np.zeros((len(CONTEXT_FEATURES), runs))
         self.experts = np.full((len(EXPERTS), d, runs), 1.0 / d)
@@ -112,39 +119,38 @@ class LossFeatures:
         """Take in a round's losses, shape (num_actions, num_runs), and renew the features."""
         d = self.num_actions
         centered = losses - losses.min(0)  # first, so that a large common level costs no digits twice
-        new = self._unit == 0
-        if new.any():
-            self._unit = np.where(new, centered.max(0), self._unit)
-        centered -= centered.mean(0)
-        unit = np.where(self._unit > 0, self._unit, 1.0)
-        centered /= unit
+        if not self._unit.all():
+            self._unit = np.where(self._unit > 0, self._unit, centered.max(0))
+        centered -= centered.sum(0) / d
+        centered *= _ratio(1.0, self._unit)
         np.clip(centered, -1e60, 1e60, out=centered)
         self.t += 1
 
         # Sums.
-        squares = (centered * centered).sum(0) / max(d - 1, 1)
+        own_squares = centered * centered
+        squares = own_squares.sum(0) / max(d - 1, 1)
         self._squares += squares
         self._recent_squares += (1 - _RECENT_DECAY) * (squares - self._recent_squares)
         np.maximum(self._largest, np.abs(centered).max(0), out=self._largest)
-        likely = self.experts[1]
-        off = centered - (likely * centered).sum(0)
-        self._likely_squares += (likely * off * off).sum(0)
+        lost = np.einsum("kdr,dr->kr", self.experts, centered)  # by the experts
+        off = centered - lost[1]
+        self._likely_squares += np.einsum("dr,dr,dr->r", self.experts[1], off, off)
         self._cumulative += centered
-        self._decayed *= _DECAYS[:, None, None]
+        self._decayed *= _DECAYS
         self._decayed += centered
         self._decayed_norm = _DECAYS**2 * self._decayed_norm + 1.0
         self._last[1:] = self._last[:-1]
         self._last[0] = centered
         self._products *= _AUTOCORRELATION_DECAY
-        self._products += (self._last * centered).sum(1)
+        self._products += np.einsum("jdr,dr->jr", self._last, centered)
         self._own_squares *= _AUTOCORRELATION_DECAY
-        self._own_squares += centered * centered
+        self._own_squares += own_squares
         self._own_products *= _AUTOCORRELATION_DECAY
         self._own_products += centered * self._last[1]
-        self._tracks *= _TRACK_DECAYS[:, None, None]
-        self._tracks -= (self.experts * centered).sum(1)
+        self._tracks *= _TRACK_DECAYS
+        self._tracks -= lost
         self._track_norms = _TRACK_DECAYS**2 * self._track_norms + 1.0
-        self._predicted_regrets = (self.experts[-1] * centered).sum(0) - centered
+        self._predicted_regrets = lost[-1] - centered
         self._regrets += self._predicted_regrets
         np.maximum(self._regrets, 0.0, out=self._regrets)
         self._renew()
@@ -153,69 +159,48 @@ class LossFeatures:
         """Tokens, context and experts from the sums."""
         d, t, tokens = self.num_actions, self.t, self.tokens
         scale = np.sqrt(self._squares / t)
-        inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+        inverse = _ratio(1.0, scale)
         likely_scale = np.sqrt(self._likely_squares / t) + 0.03 * scale
-        root = inverse / math.sqrt(t)
-        likely_root = np.divide(1 / math.sqrt(t), likely_scale, out=np.zeros_like(scale), where=scale > 0)
+        roots = np.array([inverse, _ratio(1.0, likely_scale)])[:, None] / math.sqrt(t)
 
-        tokens[0] = self._cumulative * root
-        tokens[1] = self._cumulative * likely_root
+        # Tokens of the losses.
         above = self._cumulative - self._cumulative.min(0)
-        tokens[2] = above * root
-        tokens[3] = above * likely_root
-        k = 4 + len(TIME_SCALES)
-        np.multiply(self._decayed, inverse / np.sqrt(self._decayed_norm)[:, None, None], out=tokens[4:k])
+        np.multiply(self._cumulative, roots, out=tokens[:2])
+        np.multiply(above, roots, out=tokens[2:4])
+        k = _NEWEST
+        np.multiply(self._decayed, inverse / np.sqrt(self._decayed_norm), out=tokens[4:k])
         np.multiply(self._last[:3], inverse, out=tokens[k : k + 3])
         variance = self._products[0]
-        shrunk = np.divide(
-            self._products[1:], variance, out=np.zeros((NUM_LAGS, len(scale))), where=variance > 0
-        )
-        shrunk *= (np.maximum(t - np.arange(1, NUM_LAGS + 1), 0.0) / (t + 2.0))[:, None]
-        weights = shrunk / (0.3 + np.abs(shrunk).sum(0))
+        shrunk = _ratio(self._products[1:], variance)
+        shrunk *= np.maximum(t - _LAGS, 0.0) / (t + 2.0)
+        weights = shrunk * (inverse / (0.3 + np.abs(shrunk).sum(0)))
         np.einsum("jr,jdr->dr", weights, self._last[:-1], out=tokens[k + 3])
-        tokens[k + 3] *= inverse
-        own = np.divide(
-            self._own_products,
-            self._own_squares,
-            out=np.zeros_like(self._own_squares),
-            where=self._own_squares > 0,
-        )
-        tokens[k + 4] = tokens[k] * own * (t / (t + 3.0))
-        mean_squares = variance / d
-        ratio = np.divide(
-            self._own_squares, mean_squares, out=np.ones_like(self._own_squares), where=mean_squares > 0
-        )
-        tokens[k + 5] = np.log(ratio + 0.01)
+        np.multiply(tokens[k], _ratio(self._own_products, self._own_squares), out=tokens[k + 4])
+        tokens[k + 4] *= t / (t + 3.0)
+        ratio = self._own_squares * _ratio(d, variance)
+        ratio += np.where(variance > 0, 0.01, 1.01)
+        np.log(ratio, out=tokens[k + 5])
 
-        self._shares *= np.exp(
-            np.array([-step for step, _ in _SHARING])[:, None, None] * np.clip(tokens[k], -8, 8)
-        )
-        self._shares /= self._shares.sum(1, keepdims=True)
-        share = np.array([share for _, share in _SHARING])[:, None, None]
-        self._shares += share * (1.0 / d - self._shares)
-
-        experts = self.experts
-        experts[10:12] = self._shares
-        hedge = math.sqrt(2 * math.log(d))
-        np.multiply(tokens[0], (-hedge * np.array(_HEDGE_STEPS))[:, None, None], out=experts[:3])
-        for e, index in zip((3, 4, 5), _RECENT, strict=True):
-            np.multiply(tokens[4 + index], -3.0, out=experts[e])
-        np.multiply(tokens[k], -3.0, out=experts[6])
-        np.multiply(tokens[k], 3.0, out=experts[7])
-        np.multiply(tokens[k + 1], -3.0, out=experts[8])
-        np.multiply(tokens[k + 3], -6.0, out=experts[9])
-        logits = experts[:10]
+        # The experts.
+        experts, logits = self.experts, self.experts[: len(_STEPS)]
+        np.clip(tokens[k], -8.0, 8.0, out=tokens[k])
+        self._shares *= np.exp(-_SHARING_STEPS * tokens[k])
+        self._shares *= (1 - _SHARES) / self._shares.sum(1, keepdims=True)
+        self._shares += _SHARES / d
+        experts[len(_STEPS) : -1] = self._shares
+        np.multiply(tokens.take(_FOLLOWED, 0), self._steps, out=logits)
         logits -= logits.max(1, keepdims=True)
         np.exp(logits, out=logits)
         logits /= logits.sum(1, keepdims=True)
         matching = np.maximum(self._regrets + self._predicted_regrets, 0.0)
         total = matching.sum(0)
-        np.divide(matching, total, out=experts[-1], where=total > 0)
-        experts[-1][:, total <= 0] = 1.0 / d
+        np.multiply(matching, _ratio(1.0, total), out=experts[-1])
+        experts[-1] += np.where(total > 0, 0.0, 1.0 / d)
 
-        tokens[k + 6] = np.log(experts[-1] * d + 0.01)
-        tokens[k + 7] = np.log(experts[1] * d + 0.01)
-        tokens[k + 8] = self._regrets * root
+        # Tokens of the experts.
+        np.log(experts[-1] * d + 0.01, out=tokens[k + 6])
+        np.log(experts[1] * d + 0.01, out=tokens[k + 7])
+        np.multiply(self._regrets, roots[0], out=tokens[k + 8])
         np.clip(tokens, -8.0, 8.0, out=tokens)
         self._set_context(inverse, shrunk, likely_scale)
 
@@ -238,7 +223,11 @@ class LossFeatures:
             context[10] = np.log(np.clip(np.sqrt(self._recent_squares) * inverse, 0.03, 30.0))
         context[11:15] = shrunk[:4]
         context[15] = shrunk[7]
-        norms = np.sqrt(np.maximum(self._track_norms, 1.0))
         tracks = context[16:].reshape(self._tracks.shape)
-        np.multiply(self._tracks, inverse / norms[:, None, None], out=tracks)
+        np.multiply(self._tracks, inverse / np.sqrt(np.maximum(self._track_norms, 1.0)), out=tracks)
         np.clip(tracks, -4.0, 4.0, out=tracks)
+
+
+def _ratio(numerator: FloatArray | float, denominator: FloatArray) -> FloatArray:
+    """numerator / denominator, 0 where the denominator is 0 (none is negative)."""
+    return numerator / np.where(denominator > 0, denominator, np.inf)

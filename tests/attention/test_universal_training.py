@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from regret_envs.agents.universal.families import BUILT_IN, read_families
 from regret_envs.agents.universal.features import LossFeatures
-from regret_envs.agents.universal.network import policies
+from regret_envs.agents.universal.network import Network
 from regret_envs.metrics import external_regret, play_loss_matrix, swap_regret
 
 torch = pytest.importorskip("torch")
@@ -38,7 +38,7 @@ def test_torch_and_numpy_play_the_same():
         for x in (features.tokens, features.context, features.experts)
     )
     played = universal.network(double, tokens, context, experts)
-    np.testing.assert_allclose(played.numpy(), policies(parameters, features).T, atol=1e-12)
+    np.testing.assert_allclose(played.numpy(), Network(parameters).policies(features).T, atol=1e-12)
 
 
 @pytest.mark.parametrize(("objective", "exact"), [("external", external_regret), ("swap", swap_regret)])
