@@ -23,12 +23,11 @@ from regret_envs.benchmarks.cli.common import (
     executor_option,
     game_errors,
     results_option,
-    run_cells,
     say,
-    states_folder,
     yes_option,
 )
 from regret_envs.benchmarks.cli.list import list_command
+from regret_envs.benchmarks.cli.logs import LEVELS, log_level_option, show_logs
 from regret_envs.benchmarks.cli.play import tournament_command
 from regret_envs.benchmarks.cli.plot import plot_command
 from regret_envs.benchmarks.cli.report import report_command
@@ -40,6 +39,7 @@ from regret_envs.benchmarks.cli.results import (
     show_leaderboard,
     status_command,
 )
+from regret_envs.benchmarks.cli.running import run_cells, states_folder
 from regret_envs.benchmarks.cli.selection import Selection, margin_option
 from regret_envs.benchmarks.cli.train import train
 from regret_envs.benchmarks.cli.validate import validate_command
@@ -67,8 +67,11 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="regret-envs")
-def main() -> None:
+@click.option("--log-level", type=click.Choice(LEVELS), help="As in the commands that take long.")
+@click.pass_context
+def main(context: click.Context, log_level: str | None) -> None:
     """Online-learning agents against streams and games: exact regrets and equilibrium gaps."""
+    show_logs(context, log_level)
 
 
 @main.command(short_help="Run a suite and show its leaderboard.")
@@ -94,6 +97,7 @@ def main() -> None:
     help="What plays: jax compiles (extra jax), and says n/a of what it does not play.",
 )
 @executor_option
+@log_level_option
 @cell_timeout_option
 @yes_option
 @allow_llm_option

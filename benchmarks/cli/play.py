@@ -13,11 +13,12 @@ from regret_envs.benchmarks.cli.common import (
     executor_option,
     game_errors,
     results_option,
-    run_cells,
     say,
     yes_option,
 )
+from regret_envs.benchmarks.cli.logs import log_level_option
 from regret_envs.benchmarks.cli.results import FORMATS
+from regret_envs.benchmarks.cli.running import run_cells
 from regret_envs.benchmarks.cli.selection import margin_option
 
 
@@ -32,6 +33,7 @@ from regret_envs.benchmarks.cli.selection import margin_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
 @results_option
 @executor_option
+@log_level_option
 @cell_timeout_option
 @yes_option
 def tournament_command(

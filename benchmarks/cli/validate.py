@@ -15,10 +15,11 @@ from regret_envs.benchmarks.cli.common import (
     chosen_agents,
     chosen_tasks,
     executor_option,
-    run_cells,
     say,
     yes_option,
 )
+from regret_envs.benchmarks.cli.logs import log_level_option
+from regret_envs.benchmarks.cli.running import run_cells
 
 if TYPE_CHECKING:
     from regret_envs.benchmarks.analysis.vanishing import Verdict
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     help="A folder for log–log plots with the fitted lines, one for each task.",
 )
 @executor_option
+@log_level_option
 @cell_timeout_option
 @yes_option
 @allow_llm_option

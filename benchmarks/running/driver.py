@@ -6,10 +6,10 @@ a time, so that a million of them need no more memory than a few and a worker th
 
 from __future__ import annotations
 
+import logging
 import math
 import multiprocessing
 import os
-import sys
 import time
 import traceback
 from collections import Counter, deque
@@ -32,12 +32,9 @@ GRACE_SECONDS = 10
 """How long beyond its time limit a cell may take to end by itself."""
 ATTEMPTS = 3
 """How often a cell is tried when its worker dies, the last time alone."""
+_logger = logging.getLogger(__name__)
 
 Measure = Callable[[Cell], list[Row]]
-
-
-def _print(line: str) -> None:
-    print(line, file=sys.stderr)
 
 
 def run(
@@ -46,7 +43,7 @@ def run(
     *,
     measure: Measure = measure,
     cell_timeout: float | None = None,
-    say: Callable[[str], None] = _print,
+    say: Callable[[str], None] = _logger.warning,
 ) -> Iterator[list[list[Row]]]:
     """Yield the rows of every cell, as chunks of cells finish.
 

@@ -19,6 +19,7 @@ import msgspec
 from regret_envs.agents import Agent, registry
 from regret_envs.benchmarks.running import driver, planning, runner
 from regret_envs.benchmarks.running.executors import LocalPool
+from regret_envs.benchmarks.running.pace import Pace, every_minute
 from regret_envs.benchmarks.running.results import Row
 from regret_envs.benchmarks.tasks.suites import find_tasks
 from regret_envs.benchmarks.tasks.task import Task
@@ -35,6 +36,8 @@ def evaluate(
     cell_timeout: float | None = None,
 ) -> list[Row]:
     """Run agents on tasks; the rows go to `leaderboard`, `compare`, `report` or a `results.Writer`.
+
+    Logs what is done, what failed and the time left at the level INFO once a minute, under `regret_envs`.
 
     Args:
         agents: specs, or a mapping from names to specs and agent objects. Objects are copied for every seat
@@ -67,8 +70,13 @@ def evaluate(
     make = functools.partial(registry.make, objects=live)
     measure = functools.partial(runner.measure, make=make, allow_llm=allow_llm)
     with LocalPool(num_workers) if num_workers else _Here() as pool:
-        finished = driver.run(cells, pool, measure=measure, cell_timeout=cell_timeout)
-        return [row for done in finished for cell in done for row in cell]
+        rows = []
+        pace = Pace(cells)
+        with every_minute(pace.__str__):
+            for finished in driver.run(cells, pool, measure=measure, cell_timeout=cell_timeout):
+                pace.advance(finished)
+                rows += [row for cell_rows in finished for row in cell_rows]
+        return rows
 
 
 def _source(agent: Agent) -> str | None:
