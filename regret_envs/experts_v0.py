@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Unpack
 
-from pettingzoo import AECEnv
-from pettingzoo.utils.conversions import parallel_to_aec
-
 from regret_envs import streams
 from regret_envs.envs import check_options
+from regret_envs.envs.aec import SequentialPlay
 from regret_envs.envs.parallel import ParallelOptions, ParallelPlay
 from regret_envs.envs.single import SingleOptions, SinglePlay
 from regret_envs.envs.vector import VectorOptions, VectorPlay
@@ -47,9 +45,12 @@ def parallel_env(
     return ParallelPlay(world, num_agents=num_agents, name="experts_v0", **options)
 
 
-def env(**options: Any) -> AECEnv[str, Any, Any]:
+def env(**options: Any) -> SequentialPlay:
     """The same as a PettingZoo AEC environment; settings and errors as in `parallel_env`."""
-    return parallel_to_aec(parallel_env(**options))
+    return SequentialPlay(parallel_env(**options))
+
+
+raw_env = env
 
 
 class SingleEnv(SinglePlay):

@@ -138,5 +138,30 @@ class RunSeeds:
         return _generator(self.seed, key)
 
 
+@dataclass(frozen=True)
+class ListedSeeds(RunSeeds):
+    """Runs that have a seed each: run r has the generators of run 0 of `seeds[r]`.
+
+    What the runs share follows `seed`.
+
+    Args:
+        seeds: one per run, not negative.
+    """
+
+    seeds: tuple[int, ...] = ()
+
+    def world(self) -> list[np.random.Generator]:
+        """One generator per run, for the world's own randomness."""
+        return [RunSeeds(seed, 1).world()[0] for seed in self.seeds]
+
+    def starting_losses(self, player: int) -> list[np.random.Generator]:
+        """One generator per run, for the losses that `player` is shown before round 1."""
+        return [RunSeeds(seed, 1).starting_losses(player)[0] for seed in self.seeds]
+
+    def feedback(self, player: int, layer: int) -> list[np.random.Generator]:
+        """One generator per run, for a layer between the world and the agent of seat `player`."""
+        return [RunSeeds(seed, 1).feedback(player, layer)[0] for seed in self.seeds]
+
+
 def _generator(seed: int, key: tuple[int, ...]) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(SeedSequence(seed, spawn_key=key)))

@@ -12,8 +12,10 @@ from typing import Any
 import gymnasium
 import pettingzoo
 
+from regret_envs.games import NAMED_GAMES
 from regret_envs.names import near_matches
 from regret_envs.rooms import EnvironmentEntry, rooms
+from regret_envs.streams import STREAMS
 
 ENVIRONMENTS: dict[str, EnvironmentEntry] = {
     "regret_envs/Experts-v0": EnvironmentEntry(
@@ -36,14 +38,49 @@ PREDICTION: dict[str, EnvironmentEntry] = {
 """Those of the side rooms, for one agent: registered with Gymnasium alone, each by its "module:Class"."""
 
 
+def presets() -> dict[str, tuple[str, dict[str, Any]]]:
+    """Ids of environments with discrete actions, for training scripts that take an id and nothing else.
+
+    There is one for every environment, named game and named stream that needs no settings, such as
+    `regret_envs/WeightedRPSDiscrete-v0`, `regret_envs/ShapleyDiscrete-v0`, `regret_envs/GaussianDiscrete-v0`.
+
+    Returns:
+        By id, the module and its options.
+    """
+    found = {name: (entry.module, dict[str, Any]()) for name, entry in ENVIRONMENTS.items()}
+    for module, option, makers in (
+        ("regret_envs.repeated_game_v0", "game", NAMED_GAMES),
+        ("regret_envs.experts_v0", "stream", STREAMS),
+    ):
+        for name, maker in makers.items():
+            if not _needs_settings(maker):
+                words = (_ACRONYMS.get(word, word.capitalize()) for word in name.split("_"))
+                found.setdefault(f"regret_envs/{''.join(words)}-v0", (module, {option: name}))
+    return {
+        name.replace("-v", "Discrete-v"): (module, {**options, "action_mode": "discrete"})
+        for name, (module, options) in found.items()
+    }
+
+
+_ACRONYMS = {"rps": "RPS", "garch": "GARCH"}
+
+
+def _needs_settings(maker: Callable[..., Any]) -> bool:
+    parameters = inspect.signature(maker).parameters.values()
+    return any(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters)
+
+
 def register() -> None:
     """Register the environments with Gymnasium, and with PettingZoo where it has a registry (from 1.27)."""
-    for name, entry in ENVIRONMENTS.items():
+    without_options = {name: (entry.module, dict[str, Any]()) for name, entry in ENVIRONMENTS.items()}
+    for name, (module, options) in {**without_options, **presets()}.items():
         gymnasium.register(
             name,
-            entry_point=f"{entry.module}:SingleEnv",
-            vector_entry_point=f"{entry.module}:vector_env",
+            entry_point=f"{module}:SingleEnv",
+            vector_entry_point=f"{module}:vector_env",
+            kwargs=options,
         )
+    for name, entry in ENVIRONMENTS.items():
         if hasattr(pettingzoo, "register"):
             pettingzoo.register("parallel", name, f"{entry.module}:parallel_env")
             pettingzoo.register("aec", name, f"{entry.module}:env")

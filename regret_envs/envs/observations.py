@@ -30,12 +30,10 @@ def observation_space(num_actions: int, loss_bound: float) -> Space[npt.NDArray[
 
     Args:
         num_actions: d.
-        loss_bound: the largest loss in absolute value; infinite where losses are unbounded, which the
-            space shows as the largest float32, since Gymnasium warns about a Box with infinite sides.
+        loss_bound: the largest loss in absolute value, infinite where losses are unbounded.
     """
-    bound = min(loss_bound, float(np.finfo(np.float32).max))
-    low = np.concatenate([np.zeros(1 + num_actions), np.full(2 * num_actions, -bound)])
-    high = np.concatenate([np.ones(1 + num_actions), np.full(2 * num_actions, bound)])
+    low = np.concatenate([np.zeros(1 + num_actions), np.full(2 * num_actions, -loss_bound)])
+    high = np.concatenate([np.ones(1 + num_actions), np.full(2 * num_actions, loss_bound)])
     return Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
 

@@ -7,22 +7,20 @@ from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Space
+from gymnasium.spaces import Box, Space
 from pettingzoo import ParallelEnv
 
 from regret_envs.envs.actions import ActionError, ActionMode
+from regret_envs.envs.episodes import EpisodeError, HorizonEnds, episode_length, terminates
 from regret_envs.envs.render import RENDER_MODES, Renderer
 from regret_envs.envs.rounds import FeedbackMode, Opponent, Rounds
 from regret_envs.names import lookup, near_matches
+from regret_envs.seeding import RunSeeds
 from regret_envs.validation import at_least
 from regret_envs.worlds import World
 
 Observations = dict[str, npt.NDArray[np.float32]]
 Infos = dict[str, dict[str, Any]]
-
-
-class EpisodeError(RuntimeError):
-    """`step` or `render` was called before `reset`, or `step` after the end of the episode."""
 
 
 class ParallelOptions(TypedDict, total=False):
@@ -34,6 +32,7 @@ class ParallelOptions(TypedDict, total=False):
     logit_scale: float
     feedback: FeedbackMode
     opponents: Mapping[str, Opponent]
+    horizon_ends: HorizonEnds
     render_mode: str | None
 
 
@@ -42,7 +41,7 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
 
     Observations are documented slice by slice in `regret_envs.envs.observations`, action modes in
     `regret_envs.envs.actions`, infos in `regret_envs.envs.rounds.SeatRecord`. Rewards are negated losses.
-    All agents are truncated together at the horizon, never terminated. `reset(seed=s)` gives the losses of
+    All agents end together at the horizon. `reset(seed=s)` gives the losses of
     `simulate(world, ..., seed=s)`, to the bit; later resets without a seed draw theirs from s.
 
     Args:
@@ -55,7 +54,14 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
         feedback: "full" or "bandit".
         opponents: agents of the suite for some of the seats: `{"player_1": "hedge"}`. They are not agents
             of the environment.
+        horizon_ends: whether the last round is "terminated" or "truncated" (`regret_envs.envs.episodes`).
         render_mode: "human", "rgb_array", "ansi" or None.
+
+    Attributes:
+        observation_spaces, action_spaces: by agent.
+        state_space: of `state`, for centralized critics.
+        horizon: rounds in an episode, from the next reset on; `max_cycles` is the same.
+        action_mode, logit_scale, feedback: as given.
 
     Raises:
         UnknownNameError: for an unknown mode, feedback, opponent or seat; lists the near ones.
@@ -81,12 +87,11 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
         logit_scale: float = 10.0,
         feedback: FeedbackMode = "full",
         opponents: Mapping[str, Opponent] | None = None,
+        horizon_ends: HorizonEnds = "truncated",
         render_mode: str | None = None,
     ) -> None:
-        if horizon is not None and max_cycles is not None:
-            raise ValueError("horizon and max_cycles are the same number: give one of them")
-        given = horizon if max_cycles is None else max_cycles
-        self.max_cycles = at_least("horizon", DEFAULT_HORIZON if given is None else given, 1)
+        self.max_cycles = episode_length(horizon, max_cycles)
+        self._terminates = terminates(horizon_ends)
         if opponents is not None and not isinstance(opponents, Mapping):
             raise TypeError(
                 f'opponents must say who sits where, as in {{"player_1": "hedge"}}, got {opponents!r}'
@@ -104,6 +109,12 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
         self.possible_agents = [names[player] for player in self._rounds.players]
         self.agents: list[str] = []
         self._players = {names[player]: player for player in self._rounds.players}
+        self.action_mode, self.logit_scale, self.feedback = action_mode, logit_scale, feedback
+        self.observation_spaces = {n: self._rounds.observation_spaces[p] for n, p in self._players.items()}
+        self.action_spaces = {n: self._rounds.action_maps[p].space for n, p in self._players.items()}
+        boxes = [space for space in self.observation_spaces.values() if isinstance(space, Box)]
+        low, high = (np.concatenate([getattr(box, side) for box in boxes]) for side in ("low", "high"))
+        self.state_space = Box(low, high, dtype=np.float32)
         self.metadata = {**self.metadata, "name": name}
         self.render_mode = render_mode
         self._renderer = Renderer(render_mode, self._rounds.labels()) if render_mode is not None else None
@@ -111,13 +122,39 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
         self._rng: np.random.Generator | None = None
         self._begun = False
 
+    @property
+    def horizon(self) -> int:
+        """Rounds in an episode."""
+        return self.max_cycles
+
+    @horizon.setter
+    def horizon(self, value: int) -> None:
+        self.max_cycles = value
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """The generator that draws the seeds of episodes reset without one."""
+        if self._rng is None:
+            self._rng = np.random.default_rng()
+        return self._rng
+
     def observation_space(self, agent: str) -> Space[Any]:
         """The agent's observation space, the same object each time."""
-        return self._rounds.observation_spaces[lookup("player", agent, self._players)]
+        return lookup("player", agent, self.observation_spaces)
 
     def action_space(self, agent: str) -> Space[Any]:
         """The agent's action space, the same object each time."""
-        return self._rounds.action_maps[lookup("player", agent, self._players)].space
+        return lookup("player", agent, self.action_spaces)
+
+    def state(self) -> npt.NDArray[np.float32]:
+        """The observations of all agents in the order of `possible_agents`, one after the other.
+
+        Raises:
+            EpisodeError: before `reset`.
+        """
+        if not self._begun:
+            raise EpisodeError("there is no state yet: call reset()")
+        return np.concatenate([*self._observations().values()])
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -130,13 +167,15 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
 
         Raises:
             ValueError: if the world cannot last `max_cycles` rounds, or the seed is negative.
+            TypeError: if the seed is not an integer (NumPy's are).
         """
-        if seed is not None or self._rng is None:
+        if seed is not None:
+            seed = at_least("seed", seed, 0)
             self._rng = np.random.default_rng(seed)
-        episode_seed = int(self._rng.integers(2**63)) if seed is None else seed
+        episode_seed = int(self.np_random.integers(2**63)) if seed is None else seed
         self.agents, self._begun = [], False
         self.max_cycles = at_least("max_cycles", self.max_cycles, 1)
-        self._rounds.start(horizon=self.max_cycles, seed=episode_seed, num_runs=1)
+        self._rounds.start(horizon=self.max_cycles, seeds=RunSeeds(episode_seed, 1))
         self.agents, self._begun = self.possible_agents[:], True
         if self._renderer is not None:
             self._renderer.reset(self._rounds.seats, self._rounds.horizon)
@@ -151,8 +190,8 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
             actions: an action for every live agent.
 
         Returns:
-            Observations, rewards −⟨ℓ_t, π_t⟩, terminations (all False), truncations (True in the last
-            round) and infos, by agent; new dicts and arrays each time.
+            Observations, rewards −⟨ℓ_t, π_t⟩, terminations and truncations (one of them True in the last
+            round, as `horizon_ends` says) and infos, by agent; new dicts and arrays each time.
 
         Raises:
             EpisodeError: before `reset` and after the last round.
@@ -178,8 +217,8 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
         return (
             self._observations(),
             rewards,
-            dict.fromkeys(live, False),
-            dict.fromkeys(live, over),
+            dict.fromkeys(live, over and self._terminates),
+            dict.fromkeys(live, over and not self._terminates),
             self._infos(),
         )
 
@@ -210,6 +249,3 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
             agent: {key: value[0] for key, value in self._rounds.seats[player].info().items()}
             for agent, player in self._players.items()
         }
-
-
-DEFAULT_HORIZON = 100

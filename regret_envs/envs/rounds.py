@@ -140,14 +140,13 @@ class Rounds:
         kinds = {seat: f" ({type(agent).__name__})" for seat, agent in self.opponents.items()}
         return [f"player_{seat}{kinds.get(seat, '')}" for seat in range(len(self.num_actions))]
 
-    def start(self, *, horizon: int, seed: int, num_runs: int) -> None:
-        """Begin `num_runs` runs: run r faces the losses of run r of `simulate(..., seed=seed)`.
+    def start(self, *, horizon: int, seeds: RunSeeds) -> None:
+        """Begin the runs of `seeds`: they face the losses that those of `simulate` with the same seeds face.
 
         Raises:
             ValueError: if the world cannot last that long, or an opponent cannot play it.
         """
-        seeds = RunSeeds(seed, num_runs)
-        num_agents = len(self.num_actions)
+        num_agents, num_runs = len(self.num_actions), seeds.num_runs
         episode = self.world.start(num_agents=num_agents, horizon=horizon, seeds=seeds)
         self._observers = {
             player: Observer(self.num_actions[player], horizon=horizon, num_runs=num_runs)
@@ -176,7 +175,7 @@ class Rounds:
             )
             for seat in self._seats
         ]
-        self.horizon = horizon
+        self.horizon, self.num_runs = horizon, num_runs
 
     @property
     def t(self) -> int:

@@ -8,11 +8,13 @@ from typing import Any, TypedDict
 import gymnasium
 import numpy as np
 import numpy.typing as npt
+from gymnasium.envs.registration import EnvSpec
 
 from regret_envs.envs.actions import ActionMode
-from regret_envs.envs.parallel import DEFAULT_HORIZON, EpisodeError
+from regret_envs.envs.episodes import EpisodeError, HorizonEnds, PlaySpec, episode_length, terminates
 from regret_envs.envs.render import RENDER_MODES, Renderer
 from regret_envs.envs.rounds import FeedbackMode, Opponent, Rounds
+from regret_envs.seeding import RunSeeds
 from regret_envs.validation import at_least
 from regret_envs.worlds import World
 
@@ -23,27 +25,33 @@ class SingleOptions(TypedDict, total=False):
     """The options that every Gymnasium environment of the suite takes; see `SinglePlay`."""
 
     horizon: int
+    max_cycles: int
     action_mode: ActionMode
     logit_scale: float
     feedback: FeedbackMode
+    horizon_ends: HorizonEnds
     render_mode: str | None
 
 
 class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
     """One agent that plays a world for `horizon` rounds, as a Gymnasium `Env`.
 
-    Observations, action modes, infos, rewards and seeds are those of `ParallelPlay`; the episode is
-    truncated at the horizon, never terminated.
+    Observations, action modes, infos, rewards, seeds and the end are those of `ParallelPlay`.
 
     Args:
         world: a stream or a game.
         player: the agent's seat in a game; opponents have the others.
         opponents: one agent of the suite (a name or an object) for all other seats, or one for each.
-        horizon: rounds in an episode.
+        horizon: rounds in an episode; `max_cycles` is PettingZoo's name for it.
         action_mode: how actions become policies.
         logit_scale: of action_mode "softmax".
         feedback: "full" or "bandit".
+        horizon_ends: whether the last round is "terminated" or "truncated" (`regret_envs.envs.episodes`).
         render_mode: "human", "rgb_array", "ansi" or None.
+
+    Attributes:
+        horizon, action_mode, logit_scale, feedback: as given.
+        spec: where Gymnasium made the environment, its spec with `max_episode_steps` = horizon.
 
     Raises:
         UnknownNameError: for an unknown mode, feedback or opponent; lists the near ones.
@@ -58,13 +66,16 @@ class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
         *,
         player: int = 0,
         opponents: Opponents = (),
-        horizon: int = DEFAULT_HORIZON,
+        horizon: int | None = None,
+        max_cycles: int | None = None,
         action_mode: ActionMode = "normalize",
         logit_scale: float = 10.0,
         feedback: FeedbackMode = "full",
+        horizon_ends: HorizonEnds = "truncated",
         render_mode: str | None = None,
     ) -> None:
-        self._horizon = at_least("horizon", horizon, 1)
+        self.horizon = episode_length(horizon, max_cycles)
+        self._terminates = terminates(horizon_ends)
         self._rounds = single_player_rounds(
             world,
             player,
@@ -74,21 +85,40 @@ class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
             feedback=feedback,
         )
         self._player = player
+        self.action_mode, self.logit_scale, self.feedback = action_mode, logit_scale, feedback
+        self._spec: EnvSpec | None = None
         self.observation_space = self._rounds.observation_spaces[player]
         self.action_space = self._rounds.action_maps[player].space
         self.render_mode = render_mode
         self._renderer = Renderer(render_mode, self._rounds.labels()) if render_mode is not None else None
         self._live = self._begun = False
 
+    @property
+    def spec(self) -> EnvSpec | None:  # type: ignore[override] # Gymnasium's is an attribute
+        """What Gymnasium made the environment from, or None; `max_episode_steps` is the horizon."""
+        if self._spec is not None:
+            self._spec.max_episode_steps = self.horizon
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        self._spec = None if spec is None else PlaySpec(spec, self.horizon)
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Which pure actions can be played, all of them, (num_actions,): for sb3-contrib's MaskablePPO."""
+        return np.ones(self._rounds.num_actions[self._player], dtype=bool)
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
         """Begin an episode; arguments and errors as in `ParallelPlay.reset`."""
+        seed = None if seed is None else at_least("seed", seed, 0)
         super().reset(seed=seed)
         episode_seed = int(self.np_random.integers(2**63)) if seed is None else seed
+        self.horizon = at_least("horizon", self.horizon, 1)
         self._live = False
         self._begun = True
-        self._rounds.start(horizon=self._horizon, seed=episode_seed, num_runs=1)
+        self._rounds.start(horizon=self.horizon, seeds=RunSeeds(episode_seed, 1))
         self._live = True
         if self._renderer is not None:
             self._renderer.reset(self._rounds.seats, self._rounds.horizon)
@@ -98,8 +128,8 @@ class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
         """Play a round.
 
         Returns:
-            The observation, the reward −⟨ℓ_t, π_t⟩, terminated (False), truncated (True in the last round)
-            and the info.
+            The observation, the reward −⟨ℓ_t, π_t⟩, terminated and truncated (one of them True in the last
+            round, as `horizon_ends` says) and the info.
 
         Raises:
             EpisodeError: before `reset` and after the last round.
@@ -110,10 +140,16 @@ class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
         self._rounds.step([[action]], ["the agent"])
         if self._renderer is not None:
             self._renderer.watch(self._rounds.seats)
-        truncated = self._rounds.t == self._rounds.horizon
-        self._live = not truncated
+        over = self._rounds.t == self._rounds.horizon
+        self._live = not over
         reward = float(self._rounds.seats[self._player].rewards[0])
-        return self._observation(), reward, False, truncated, self._info()
+        return (
+            self._observation(),
+            reward,
+            over and self._terminates,
+            over and not self._terminates,
+            self._info(),
+        )
 
     def render(self) -> Any:
         """The picture, the line or None, as `render_mode` says; errors as in `ParallelPlay.render`."""

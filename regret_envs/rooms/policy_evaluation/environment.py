@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box
 
 from regret_envs.envs.actions import ActionError
-from regret_envs.envs.parallel import EpisodeError
+from regret_envs.envs.episodes import EpisodeError
 from regret_envs.rooms.policy_evaluation.markov import FeatureLaw, boyan_chains
 from regret_envs.validation import at_least
 

@@ -29,7 +29,7 @@ from gymnasium.spaces import Box, MultiDiscrete
 
 from regret_envs.arrays import IntArray
 from regret_envs.envs.actions import ActionError
-from regret_envs.envs.parallel import EpisodeError
+from regret_envs.envs.episodes import EpisodeError
 from regret_envs.rooms.regular_languages import languages
 
 

@@ -8,7 +8,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from regret_envs.envs.actions import ActionError
-from regret_envs.envs.parallel import EpisodeError
+from regret_envs.envs.episodes import EpisodeError
 from regret_envs.names import UnknownNameError
 from regret_envs.rooms.policy_evaluation.markov import boyan_chains
 from regret_envs.rooms.policy_evaluation.problems import predict, value_regret

@@ -10,7 +10,7 @@ from gymnasium.utils.env_checker import check_env
 
 import regret_envs  # noqa: F401 (registers the ids)
 from regret_envs.envs.actions import ActionError
-from regret_envs.envs.parallel import EpisodeError
+from regret_envs.envs.episodes import EpisodeError
 from regret_envs.rooms.regular_languages import languages
 from regret_envs.rooms.regular_languages.environments import EvenPairs, ParityCheck
 
