@@ -94,7 +94,7 @@ class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
         self._live = self._begun = False
 
     @property
-    def spec(self) -> EnvSpec | None:  # type: ignore[override] # Gymnasium's is an attribute
+    def spec(self) -> EnvSpec | None:
         """What Gymnasium made the environment from, or None; `max_episode_steps` is the horizon."""
         if self._spec is not None:
             self._spec.max_episode_steps = self.horizon

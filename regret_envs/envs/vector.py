@@ -65,7 +65,7 @@ class _Batch:
     envs: IntArray
 
 
-class VectorPlay(VectorEnv):  # type: ignore[type-arg] # generic from Gymnasium 1.0 on
+class VectorPlay(VectorEnv):  # generic only from Gymnasium 1.0 on
     """`num_envs` runs of a world, as a Gymnasium `VectorEnv` without a Python loop over runs.
 
     With `reset(seed=s)`, run r faces the losses of run r of `simulate(..., seed=s, num_runs=num_envs)`; with

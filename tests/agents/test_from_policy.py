@@ -21,6 +21,7 @@ def follow_the_mean(observations):
 
 
 def test_the_agent_plays_as_its_policy_does_in_the_environment():
+    pytest.importorskip("gymnasium", minversion="1.1")  # for the native vector environments
     agent = from_policy(follow_the_mean, action_mode="softmax", logit_scale=5.0)
     play = simulate(STREAM, agent, horizon=30, num_runs=6, seed=4, record=["policies", "losses"])
     vector = gymnasium.make_vec(

@@ -8,6 +8,9 @@ from regret_envs import experts_v0, games, metrics, repeated_game_v0, simulate, 
 from regret_envs.agents import BlumMansour, Hedge
 from regret_envs.feedback import Bandit
 
+# The native vector environments need as much.
+pytest.importorskip("gymnasium", minversion="1.1")
+
 HORIZON, SEED, NUM_RUNS = 40, 11, 5
 GAME = games.random_game((3, 2, 4), seed=2)
 STREAM = streams.BiasedGaussian(4)

@@ -1,14 +1,9 @@
 """The Gymnasium environments, single and vectorized."""
 
-import warnings
-
 import cloudpickle
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
-from gymnasium.vector import AutoresetMode
-from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
 from regret_envs import games
 from regret_envs.agents import Hedge
@@ -16,28 +11,11 @@ from regret_envs.envs import ENVIRONMENTS
 from regret_envs.envs.actions import ActionError
 from regret_envs.envs.episodes import EpisodeError
 
-OPTIONS = [
-    {},
-    {"action_mode": "softmax", "feedback": "bandit"},
-    {"action_mode": "discrete"},
-    {"action_mode": "strict", "feedback": "bandit"},
-]
+pytest.importorskip("gymnasium", minversion="1.1")
 
-
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_check_env_without_warnings(name, options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        # Unbounded losses are shown as such, and Gymnasium remarks on it.
-        warnings.filterwarnings("ignore", ".*observation space m(in|ax)imum value is -?infinity")
-        environment = gymnasium.make(f"regret_envs:{name}", horizon=20, **options)
-        check_env(environment.unwrapped, skip_render_check=True)
-        observation, _ = environment.reset(seed=0)
-        for t in range(20):
-            assert observation in environment.observation_space
-            observation, _, terminated, truncated, _ = environment.step(environment.action_space.sample())
-            assert (terminated, truncated) == (False, t == 19)
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers import TimeAwareObservation
+from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
 
 def test_opponents_by_name_by_object_and_one_for_each_seat():
@@ -160,3 +138,8 @@ def test_bad_vector_actions():
         gymnasium.make_vec("regret_envs/Experts-v0", num_envs=3, autoreset_mode="SameStp")
     with pytest.raises(ValueError, match="num_envs must be at least 1"):
         gymnasium.make_vec("regret_envs/Experts-v0", num_envs=0)
+
+
+def test_a_wrapper_that_asks_for_the_length():
+    timed = TimeAwareObservation(gymnasium.make("regret_envs/Experts-v0", horizon=7))
+    assert timed.reset(seed=0)[0].shape == (11,) and timed.max_timesteps == 7
