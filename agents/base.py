@@ -17,7 +17,7 @@ import numpy as np
 
 from regret_envs.agents.usage import Usage
 from regret_envs.arrays import FloatArray
-from regret_envs.feedback import Takes
+from regret_envs.feedback import AssumedLosses, Takes
 from regret_envs.play.round import Hooks
 
 Bounds = Literal["external", "swap", "internal", "tracking", "adaptive", ""]
@@ -40,6 +40,8 @@ class Agent(Hooks, ABC):
             its expectation.
         takes: what feedback it plays under: "any" (losses or estimates of them), "full" (the losses of all
             actions alone) or "bandit" (that of the drawn action alone).
+        assumed_losses: what it assumes of losses: "any" (nothing), "range" (a round's losses span at most
+            `loss_range`) or "interval" (they lie in [0, `loss_range`], the layer's offset taken off).
         sees_own_draw: whether it must see the loss of the action that it chose itself, so that it cannot be
             copied in a reduction, where an action is drawn from the mixture of the copies.
         shares_bound: whether `regret_bound` is concave in the squares of the rounds' ranges, so that
@@ -52,6 +54,7 @@ class Agent(Hooks, ABC):
     guarantee: ClassVar[str] = ""
     bounds: ClassVar[Bounds] = ""
     takes: Takes = "any"
+    assumed_losses: AssumedLosses = "any"
     sees_own_draw: ClassVar[bool] = False
     shares_bound: ClassVar[bool] = False
     usage: Usage | None = None
@@ -99,6 +102,18 @@ class Agent(Hooks, ABC):
         """
         return None
 
+    def set_range(self, loss_range: float | None) -> None:
+        """Learn ρ before `reset`, where losses lie in [0, ρ] and the agent assumes such an interval.
+
+        Args:
+            loss_range: ρ; None where the world does not know it, or it is the default.
+        """
+
+    @property
+    def played_range(self) -> float | None:
+        """ρ as the agent plays, of one that assumes an interval; None of all others."""
+        return None
+
     def regret_bound(self, num_actions: int, horizon: int, loss_range: float) -> float | None:
         """An upper bound on the regret named by `bounds`, or None without one (the default).
 
@@ -140,6 +155,16 @@ class Reduction(Agent):
         if not isinstance(self.copies, Agent):
             raise TypeError(f"copies must be an agent, got {self.copies!r}")
         self.takes = self.copies.takes
+        self.assumed_losses = self.copies.assumed_losses
+
+    def set_range(self, loss_range: float | None) -> None:
+        """Tell the copies."""
+        self.copies.set_range(loss_range)
+
+    @property
+    def played_range(self) -> float | None:
+        """The copies'."""
+        return self.copies.played_range
 
     @abstractmethod
     def _live_copies(self) -> Agent:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,8 +41,19 @@ class Episode(ABC):
         """
 
 
+Bounds = tuple[float, float]
+"""The least and the greatest loss."""
+
+
 class World(ABC):
     """The description of a world: a stream that one or more agents face, or a game between them."""
+
+    def loss_bounds(self, player: int) -> Bounds | None:
+        """The least and the greatest loss that a player can meet; None where there are none, or none known.
+
+        Bandit feedback and agents that assume a range are set from it.
+        """
+        return None
 
     def default_seats(self) -> int:
         """The number of agents that play by default: 1, or all players of a game."""
@@ -142,9 +153,15 @@ class Stream(World):
 
     Attributes:
         num_actions: d.
+        bounds: the least and the greatest loss; None where there is no bound.
     """
 
     num_actions: int
+    bounds: ClassVar[Bounds | None] = None
+
+    def loss_bounds(self, player: int) -> Bounds | None:
+        """As `bounds` says."""
+        return self.bounds
 
     @property
     @abstractmethod

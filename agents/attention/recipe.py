@@ -52,7 +52,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         temperature: of the surrogate.
         estimator: "sample", h(R) of every sequence; "hindsight", `hindsight_brier`, of the same
             expectation for i.i.d. N(0, I) losses and the square, with less noise.
-        feedback: what the model is shown: all losses, or "bandit" estimates as `feedback.Bandit` makes.
+        feedback: what the model is shown: all losses, or "bandit" estimates, those of `feedback.Bandit` at offset 0.
         implicit_exploration: γ of the bandit estimates.
         batch_size: sequences a step (runs of a game have two).
         num_steps: optimizer steps.

@@ -131,8 +131,10 @@ def _react(
     seats = [
         _TensorSeat(model, range(n, n + 1), d, seeds, horizon) for n, d in enumerate(world.seats(num_seats))
     ]
-    layers = [Bandit(implicit_exploration=recipe.implicit_exploration)] if recipe.feedback == "bandit" else []
-    match = Match(episode, seats, layers)
+    # No offset, whatever the world: checkpoints are trained on such estimates.
+    bandit = Bandit(implicit_exploration=recipe.implicit_exploration, loss_offset=0.0)
+    layers = [bandit] if recipe.feedback == "bandit" else []
+    match = Match(world, episode, seats, layers)
     if isinstance(world, Game):
         for seat in seats:
             seat.observe(seat.starting_losses(_STARTING_LOSS_SCALE))

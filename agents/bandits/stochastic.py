@@ -7,31 +7,28 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from regret_envs.agents.bandits.adversarial import check_range
-from regret_envs.agents.base import Agent
+from regret_envs.agents.bandits.adversarial import AssumesInterval
 from regret_envs.arrays import FloatArray, IntArray
 
 
 @dataclass(eq=False)
-class OneActionAgent(Agent):
+class OneActionAgent(AssumesInterval):
     """An agent that plays one action a round and keeps how often each was played and what it lost.
 
     Args:
-        loss_range: ρ; the losses seen, the layer's offset taken off, lie in [0, ρ].
+        loss_range: ρ; the losses seen, the layer's offset taken off, lie in [0, ρ]. None: as the world says,
+            else 1.
 
     Raises:
         ValueError: if ρ is not positive and finite.
     """
 
     _: KW_ONLY
-    loss_range: float = 1.0
+    loss_range: float | None = None
 
     bounds = "external"
     takes = "bandit"
     sees_own_draw = True
-
-    def __post_init__(self) -> None:
-        check_range(self.loss_range)
 
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
@@ -55,7 +52,7 @@ class OneActionAgent(Agent):
         """The actions of the first round not seen yet, and their losses over ρ."""
         actions = self.recall()
         self._t += 1
-        return actions, np.asarray(losses, dtype=np.float64).T[actions, self._runs] / self.loss_range
+        return actions, np.asarray(losses, dtype=np.float64).T[actions, self._runs] / self.played_range
 
 
 @dataclass(eq=False)

@@ -50,6 +50,8 @@ class StronglyAdaptive(Reduction):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.assumed_losses == "any":
+            self.assumed_losses = "range"
         if not (np.isfinite(self.loss_range) and self.loss_range > 0):
             raise ValueError(f"loss_range must be finite and above 0, got {self.loss_range!r}")
 

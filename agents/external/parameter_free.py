@@ -51,6 +51,7 @@ class RegretPotentialAgent(Agent):
     loss_range: float = 2.0
 
     bounds = "external"
+    assumed_losses = "range"
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.loss_range) and self.loss_range > 0):

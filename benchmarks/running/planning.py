@@ -9,8 +9,16 @@ from pathlib import Path
 from regret_envs.agents import registry
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS, Cell, digest
 from regret_envs.benchmarks.running.results import Engine
-from regret_envs.benchmarks.tasks.task import RANKED, Task, file_settings, make_world, seat_specs
-from regret_envs.worlds import World
+from regret_envs.benchmarks.tasks.task import (
+    RANKED,
+    Task,
+    file_settings,
+    make_feedback,
+    make_world,
+    seat_specs,
+)
+from regret_envs.feedback import Bandit, told_range
+from regret_envs.worlds import Bounds, World
 
 
 def plan(
@@ -74,6 +82,22 @@ class _Sources(dict[str, str | None]):
         return "-".join(source for spec in dict.fromkeys(seats) if (source := self[spec])) or None
 
 
+def _adapted(task: Task, world: World) -> list[Bounds]:
+    """The bounds of the losses, where bandit feedback or a bandit agent's range is set from them; else none.
+
+    They tell such cells from those of before this was so, whose agents saw losses outside their range.
+    """
+    layers = [layer for layer in make_feedback(task) if isinstance(layer, Bandit)]
+    seats = range(world.default_seats()) if layers else ()
+    bounds = [bound for seat in seats if (bound := world.loss_bounds(seat)) is not None]
+    adapts = any(
+        layer.offset(bound) != (layer.loss_offset or 0.0) or told_range(bound, layer.loss_offset) is not None
+        for layer in layers
+        for bound in bounds
+    )
+    return bounds if adapts else []
+
+
 def _blocks(
     suite: str,
     task: Task,
@@ -93,6 +117,8 @@ def _blocks(
         paths = {name: Path(task.settings[name]) for name in files}
         contents = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in paths.items()}
         data = digest([data, registry.source_hash(task.world), *([contents] if contents else [])])
+    if adapted := _adapted(task, world):
+        data = digest([data, {"loss_bounds": adapted}])
     total, task_seed = (runs, seed) if task.num_runs is None else (task.num_runs, 0)
     num_actions = max(world.seats(world.default_seats()))
     return [

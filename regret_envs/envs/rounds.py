@@ -161,7 +161,7 @@ class Rounds:
             else PlayerSeat(range(n, n + 1), d, seeds)
             for n, d in enumerate(self.num_actions)
         ]
-        self._match = Match(episode, self._seats, self._layers)
+        self._match = Match(self.world, episode, self._seats, self._layers)
         for seat in self._seats:
             if isinstance(seat, AgentSeat):
                 seat.reset(self.world, horizon)
@@ -192,6 +192,7 @@ class Rounds:
         Raises:
             ActionError: if an action cannot be played; nothing has happened then.
             PolicyError: if an opponent plays off the simplex.
+            LossRangeError: if an opponent that assumes losses in [0, ρ] sees one outside.
             FloatingPointError: if the world's losses are not finite.
         """
         mapped = {
@@ -204,6 +205,8 @@ class Rounds:
         match.play_round()
         for seat in self._seats:
             seat.check(seat.policies.T[None], seat.losses.T[None], t)
+            if isinstance(seat, AgentSeat):
+                seat.check_range(seat.actions.T[None], seat.losses.T[None], t)
         self.seats = self._records()
         for player, observer in self._observers.items():
             own = self._seats[player]

@@ -1,10 +1,22 @@
 """What an agent is shown: layers between the world and the agent (bandit, delayed, noisy, corrupted)."""
 
-from regret_envs.feedback.channels import Channel, Channels, Feedback, Place, Takes, as_layers, unfit
+from regret_envs.feedback.channels import (
+    AssumedLosses,
+    Channel,
+    Channels,
+    Feedback,
+    Place,
+    Takes,
+    as_layers,
+    told_range,
+    unfit,
+    within_unit,
+)
 from regret_envs.feedback.layers import FEEDBACK, Bandit, Corrupted, Delayed, Noisy, Phased, Pure, make
 
 __all__ = [
     "FEEDBACK",
+    "AssumedLosses",
     "Bandit",
     "Channel",
     "Channels",
@@ -18,5 +30,7 @@ __all__ = [
     "Takes",
     "as_layers",
     "make",
+    "told_range",
     "unfit",
+    "within_unit",
 ]

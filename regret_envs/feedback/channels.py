@@ -14,10 +14,16 @@ import numpy as np
 
 from regret_envs.arrays import FloatArray
 from regret_envs.seeding import RunSeeds
+from regret_envs.worlds import Bounds
 
 
 class Channel(ABC):
     """The state of a layer at one seat, for `num_runs` runs. Picklable."""
+
+    loss_offset: float = 0.0
+    """What is subtracted from the losses that are passed on."""
+    loss_range: float | None = None
+    """The range that an agent is told which assumes one, None where it keeps its own."""
 
     @property
     def outstanding(self) -> int:
@@ -64,12 +70,14 @@ class Place:
         seeds: the runs.
         player: the seat.
         layer: the layer's number, in the order in which the losses pass them.
+        bounds: the least and the greatest loss of the world at the seat, or None.
     """
 
     agent: object
     seeds: RunSeeds
     player: int
     layer: int
+    bounds: Bounds | None = None
 
     def runs(self) -> list[np.random.Generator]:
         """One generator per run."""
@@ -82,6 +90,30 @@ class Place:
 
 Takes = Literal["any", "full", "bandit"]
 """What an agent takes: losses or estimates of them, only all losses, or only bandit feedback."""
+
+
+AssumedLosses = Literal["any", "range", "interval"]
+"""What an agent assumes of losses: nothing; max_a ℓ(a) − min_a ℓ(a) ≤ ρ in every round; or 0 ≤ ℓ(a) ≤ ρ."""
+
+
+def within_unit(bounds: Bounds) -> bool:
+    """Whether losses lie in [0, 1], for which agents are made that are told nothing else."""
+    return bounds[0] >= 0.0 and bounds[1] <= 1.0
+
+
+def told_range(bounds: Bounds | None, loss_offset: float | None) -> float | None:
+    """ρ for an agent that assumes losses in [0, ρ], or None where it keeps its own.
+
+    Args:
+        bounds: the least and the greatest loss of the world.
+        loss_offset: what the feedback subtracts from them, if that was given; None: it is set from the world.
+    """
+    if bounds is None or bounds[1] <= bounds[0]:
+        return None
+    if loss_offset is None:
+        return None if within_unit(bounds) else bounds[1] - bounds[0]
+    least, greatest = bounds[0] - loss_offset, bounds[1] - loss_offset
+    return greatest if least >= 0 and greatest > 1 else None
 
 
 def unfit(agent: object, layers: Sequence[Feedback]) -> str | None:
@@ -120,11 +152,21 @@ class Channels:
     """Layers in series at one seat. Picklable."""
 
     def __init__(
-        self, layers: Sequence[Feedback], num_actions: int, *, agent: object, seeds: RunSeeds, player: int
+        self,
+        layers: Sequence[Feedback],
+        num_actions: int,
+        *,
+        agent: object,
+        seeds: RunSeeds,
+        player: int,
+        bounds: Bounds | None = None,
     ) -> None:
         self._channels = [
-            layer.start(num_actions, Place(agent, seeds, player, k)) for k, layer in enumerate(layers)
+            layer.start(num_actions, Place(agent, seeds, player, k, bounds)) for k, layer in enumerate(layers)
         ]
+        self.loss_offset = sum(channel.loss_offset for channel in self._channels)
+        ranges = [channel.loss_range for channel in self._channels if channel.loss_range is not None]
+        self.loss_range = ranges[0] if ranges else None
 
     def play(self, policies: FloatArray) -> FloatArray:
         """What is played, passed through all layers."""

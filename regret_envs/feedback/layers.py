@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from regret_envs.arrays import FloatArray, IntArray
-from regret_envs.feedback.channels import Channel, Feedback, Place
+from regret_envs.feedback.channels import Channel, Feedback, Place, told_range, within_unit
 from regret_envs.names import make_named
 from regret_envs.validation import at_least, non_negative
+from regret_envs.worlds import Bounds
 
 
 class _Draws:
@@ -63,7 +64,8 @@ class Bandit(Feedback):
 
     Args:
         implicit_exploration: γ ≥ 0. None: the agent's attribute of that name (Exp3-IX has one), else 0.
-        loss_offset: subtracted from the observed loss: the lowest possible loss, −1 in the games here.
+        loss_offset: subtracted from the observed loss: the least possible loss. None: the least loss at the
+            seat where the world knows it, and 0 where it does not or losses lie in [0, 1].
 
     Raises:
         ValueError: if γ is negative or a number is not finite.
@@ -71,7 +73,7 @@ class Bandit(Feedback):
 
     _: KW_ONLY
     implicit_exploration: float | None = None
-    loss_offset: float = 0.0
+    loss_offset: float | None = None
 
     draws_actions = True
     hides_losses = True
@@ -79,8 +81,14 @@ class Bandit(Feedback):
     def __post_init__(self) -> None:
         if self.implicit_exploration is not None:
             non_negative("implicit_exploration", self.implicit_exploration)
-        if not np.isfinite(self.loss_offset):
+        if self.loss_offset is not None and not np.isfinite(self.loss_offset):
             raise ValueError(f"loss_offset must be finite, got {self.loss_offset!r}")
+
+    def offset(self, bounds: Bounds | None) -> float:
+        """What is subtracted in a world whose losses lie within `bounds`."""
+        if self.loss_offset is not None:
+            return self.loss_offset
+        return 0.0 if bounds is None or within_unit(bounds) else bounds[0]
 
     def start(self, num_actions: int, place: Place) -> Channel:
         """Begin an episode; every run draws its actions from a generator of its own."""
@@ -129,6 +137,8 @@ class _BanditChannel(_PureChannel):
     def __init__(self, layer: Bandit, place: Place) -> None:
         super().__init__(place)
         self._layer = layer
+        self.loss_offset = layer.offset(place.bounds)
+        self.loss_range = told_range(place.bounds, layer.loss_offset)
         self._agent = place.agent
         # Drawn actions and their probabilities, of rounds whose losses have not come yet.
         self._drawn: deque[tuple[IntArray, FloatArray]] = deque()
@@ -144,7 +154,7 @@ class _BanditChannel(_PureChannel):
         if gamma is None:
             gamma = getattr(self._agent, "implicit_exploration", 0.0)
         estimate = np.zeros_like(losses)
-        seen = losses[drawn, self._runs] - self._layer.loss_offset
+        seen = losses[drawn, self._runs] - self.loss_offset
         estimate[drawn, self._runs] = seen / (probability + gamma)
         return [estimate]
 

@@ -12,6 +12,7 @@ from regret_envs.arrays import FloatArray
 from regret_envs.games.counting import count_distribution, expected_by_counts
 from regret_envs.games.structured import StructuredGame
 from regret_envs.validation import at_least
+from regret_envs.worlds import Bounds
 
 
 class PublicGoods(StructuredGame):
@@ -57,6 +58,13 @@ class PublicGoods(StructuredGame):
         self._share = self.multiplier / len(levels)
         own, total = np.array(self.endowments), sum(self.endowments)
         self.loss_scale = float((abs(1 - self._share) * own + self._share * (total - own)).max())
+
+    def loss_bounds(self, player: int) -> Bounds:
+        """What keeping or giving all costs, less nothing or everything that the others give."""
+        own = self.endowments[player]
+        gained = self._share * (sum(self.endowments) - own)
+        given = own * (1 - self._share)
+        return min(given, 0.0) - gained, max(given, 0.0)
 
     def expected_losses(self, policies: FloatArray) -> FloatArray:
         """As in the base class, in closed form."""
@@ -109,9 +117,14 @@ class AnonymousGame(StructuredGame):
                 reached += at
         if not np.isfinite(reached).all():
             raise ValueError("loss(i, k) must be finite for all actions and counts")
-        self.loss_scale = max(reached) - min(reached)
+        self._bounds = min(reached), max(reached)
+        self.loss_scale = self._bounds[1] - self._bounds[0]
         if d == 2:
             self.outcome_names = ("potential",)
+
+    def loss_bounds(self, player: int) -> Bounds:
+        """The least and the greatest loss over actions and counts."""
+        return self._bounds
 
     def expected_losses(self, policies: FloatArray) -> FloatArray:
         """As in the base class."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from regret_envs.arrays import FloatArray
 from regret_envs.games.structured import StructuredGame, leave_one_out_product
 from regret_envs.validation import at_least
+from regret_envs.worlds import Bounds
 
 
 def win_probabilities(policies: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -76,7 +77,12 @@ class Auction(StructuredGame):
             )
         highest = self.bids[np.array(self.num_actions) - 1]
         best, worst = np.maximum(self.values - self.bids[0], 0), np.minimum(self.values - highest, 0)
+        self._bounds = [(float(-b), float(-w)) for b, w in zip(best, worst, strict=True)]
         self.loss_scale = float((best - worst).max())
+
+    def loss_bounds(self, player: int) -> Bounds:
+        """Winning at the least bid, and winning at the highest where that is above the value."""
+        return self._bounds[player]
 
     @abstractmethod
     def _payments(self, below: FloatArray, wins: FloatArray) -> FloatArray:

@@ -12,6 +12,7 @@ from regret_envs.arrays import FloatArray, IntArray
 from regret_envs.games.auctions import win_probabilities
 from regret_envs.games.structured import StructuredGame
 from regret_envs.validation import at_least
+from regret_envs.worlds import Bounds
 
 
 def divisions(troops: int, num_battlefields: int) -> IntArray:
@@ -69,6 +70,10 @@ class ColonelBlotto(StructuredGame):
             rows = np.arange(len(own))[:, None]
             on[n, rows, own, np.arange(num_battlefields)] = 1.0
         self._on = on.reshape(*on.shape[:2], -1)
+
+    def loss_bounds(self, player: int) -> Bounds:
+        """Winning all battlefields, and none."""
+        return -float(self.values[player].sum()), 0.0
 
     def expected_losses(self, policies: FloatArray) -> FloatArray:
         """As in the base class, by the chance of winning each battlefield with each number of troops."""

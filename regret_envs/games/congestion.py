@@ -11,6 +11,7 @@ from regret_envs.arrays import FloatArray
 from regret_envs.games.counting import count_distribution, expected_by_counts
 from regret_envs.games.structured import StructuredGame
 from regret_envs.validation import at_least
+from regret_envs.worlds import Bounds
 
 
 class CongestionGame(StructuredGame):
@@ -82,9 +83,14 @@ class CongestionGame(StructuredGame):
         met = np.arange(1, num_players + 1) <= users[:, None]
         most = self._uses @ np.where(met, table, -np.inf).max(1)
         least = self._uses @ np.where(met, table, np.inf).min(1)
-        self.loss_scale = float(
-            max(most[n, :d].max() - least[n, :d].min() for n, d in enumerate(self.num_actions))
-        )
+        self._bounds = [
+            (float(least[n, :d].min()), float(most[n, :d].max())) for n, d in enumerate(self.num_actions)
+        ]
+        self.loss_scale = max(greatest - least for least, greatest in self._bounds)
+
+    def loss_bounds(self, player: int) -> Bounds:
+        """With as few and as many users of each resource as there can be."""
+        return self._bounds[player]
 
     def expected_losses(self, policies: FloatArray) -> FloatArray:
         """As in the base class; latencies that are not affine take O(N²) a resource and run."""

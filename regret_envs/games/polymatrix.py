@@ -13,6 +13,7 @@ from regret_envs.arrays import FloatArray
 from regret_envs.games.structured import StructuredGame
 from regret_envs.names import lookup
 from regret_envs.validation import at_least
+from regret_envs.worlds import Bounds
 
 EdgeLaw = Literal["general", "zero-sum", "coordination"]
 
@@ -59,6 +60,7 @@ class PolymatrixGame(StructuredGame):
                 payoffs.append(np.pad(matrix, [(0, most - d) for d in shape]))
                 lowest[own] += matrix.min()
                 highest[own] += matrix.max()
+        self._bounds = [(float(-high), float(-low)) for low, high in zip(lowest, highest, strict=True)]
         self.loss_scale = float((highest - lowest).max())
         if all(np.array_equal(a, b.T) for a, b in zip(payoffs[::2], payoffs[1::2], strict=True)):
             self.outcome_names = ("potential",)
@@ -67,6 +69,10 @@ class PolymatrixGame(StructuredGame):
         self._payoffs = np.array([payoffs[e] for e in order]).reshape(-1, most, most)
         owners, self._others = np.array([ends[e] for e in order], dtype=int).reshape(-1, 2).T
         self._owners, self._first = np.unique(owners, return_index=True)
+
+    def loss_bounds(self, player: int) -> Bounds:
+        """The sums of the edges' greatest and least payoffs, negated."""
+        return self._bounds[player]
 
     def expected_losses(self, policies: FloatArray) -> FloatArray:
         """As in the base class, edge by edge."""

@@ -11,6 +11,7 @@ from regret_envs.arrays import FloatArray
 from regret_envs.games.tensor import NormalFormGame, TensorEpisode, check_size
 from regret_envs.seeding import RunSeeds
 from regret_envs.validation import at_least
+from regret_envs.worlds import Bounds
 from regret_envs.worlds import Game as Game
 from regret_envs.worlds import GameEpisode as GameEpisode
 
@@ -83,6 +84,10 @@ class RandomGames(Game):
         self.law: PayoffLaw = law
         self.correlation = correlation
         self.loss_scale = 2.0 if law == "uniform" else 1.0
+
+    def loss_bounds(self, player: int) -> Bounds | None:
+        """[−1, 1] under the uniform law."""
+        return (-1.0, 1.0) if self.law == "uniform" else None
 
     def start(self, *, num_agents: int, horizon: int, seeds: RunSeeds) -> TensorEpisode:
         """Begin an episode: draw every run's game.

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from regret_envs.arrays import FloatArray
 from regret_envs.seeding import RunSeeds
+from regret_envs.worlds import Bounds
 from regret_envs.worlds import Game as Game
 from regret_envs.worlds import GameEpisode as GameEpisode
 
@@ -145,6 +146,11 @@ class NormalFormGame(Game):
     def payoffs(self) -> tuple[FloatArray, ...]:
         """The utilities, one array (d_0, …, d_{N−1}) per player."""
         return tuple(-a for a in self.losses)
+
+    def loss_bounds(self, player: int) -> Bounds:
+        """The least and the greatest entry of the player's array."""
+        losses = self.losses[player]
+        return float(losses.min()), float(losses.max())
 
     def start(self, *, num_agents: int, horizon: int, seeds: RunSeeds) -> TensorEpisode:
         """Begin an episode, which is deterministic."""

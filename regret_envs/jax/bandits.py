@@ -15,19 +15,33 @@ from regret_envs.jax.rule import Rule, StepSize, first_step, number, several
 from regret_envs.jax.rules import HedgeState, hedge_policy, hedge_update
 
 
-def exp3(step_size: StepSize = None, *, loss_range: float = 1.0) -> Rule:
+def exp3(step_size: StepSize = None, *, loss_range: float | None = None) -> Rule:
     """Exp3, Hedge on importance-weighted estimates; see `regret_envs.agents.Exp3`.
 
     Args and errors: as there; a step size may be traced.
     """
+    return _exp3(step_size, loss_range, 1)
+
+
+def _exp3(step_size: StepSize, loss_range: float | None, num_copies: int) -> Rule:
     agent = partial(Exp3, loss_range=loss_range)
     agent()
 
     def init(num_actions: int, horizon: int | None) -> HedgeState:
-        step = first_step(agent, step_size, several(num_actions), horizon, 1)
+        step = first_step(agent, step_size, several(num_actions), horizon, num_copies)
         return HedgeState(jnp.zeros(num_actions), step)
 
-    return Rule(init, hedge_policy, hedge_update, "exp3()", takes="bandit", reads_policy=False, batched=True)
+    return Rule(
+        init,
+        hedge_policy,
+        hedge_update,
+        "exp3()",
+        takes="bandit",
+        reads_policy=False,
+        as_copy=lambda n: _exp3(step_size, loss_range, num_copies * n),
+        batched=True,
+        with_range=None if loss_range is not None else lambda rho: _exp3(step_size, rho, num_copies),
+    )
 
 
 class TsallisState(NamedTuple):
@@ -38,15 +52,22 @@ class TsallisState(NamedTuple):
     t: Array
 
 
-def tsallis_inf(*, loss_range: float = 1.0) -> Rule:
+def tsallis_inf(*, loss_range: float | None = None) -> Rule:
     """Tsallis-INF; see `regret_envs.agents.TsallisINF`. Args and errors: as there."""
-    TsallisINF(loss_range=loss_range)
+    rho = TsallisINF(loss_range=loss_range).played_range
 
     def init(num_actions: int, horizon: int | None) -> TsallisState:
-        return TsallisState(jnp.zeros(several(num_actions)), number("loss_range", loss_range), jnp.int32(0))
+        return TsallisState(jnp.zeros(several(num_actions)), number("loss_range", rho), jnp.int32(0))
 
     return Rule(
-        init, _tsallis_policy, _tsallis_update, "tsallis_inf()", "bandit", reads_policy=False, batched=True
+        init,
+        _tsallis_policy,
+        _tsallis_update,
+        "tsallis_inf()",
+        "bandit",
+        reads_policy=False,
+        batched=True,
+        with_range=None if loss_range is not None else lambda rho: tsallis_inf(loss_range=rho),
     )
 
 

@@ -17,13 +17,13 @@ from regret_envs.feedback import Bandit, Delayed, Feedback, as_layers, unfit
 from regret_envs.games import TensorEpisode
 from regret_envs.jax import kernel
 from regret_envs.jax.numbers import NoFormError, fits, float_type
-from regret_envs.jax.rule import Rule, State, seated
+from regret_envs.jax.rule import Rule, State, seated, told
 from regret_envs.jax.worlds import Stream, as_world, check_rounds, own_actions_first
 from regret_envs.play import Play, PolicyError
 from regret_envs.seeding import RunSeeds
 from regret_envs.streams import Recorded
 from regret_envs.validation import at_least, non_negative
-from regret_envs.worlds import World
+from regret_envs.worlds import Bounds, World
 
 
 def simulate(
@@ -58,6 +58,8 @@ def simulate(
         starting_loss_scale: s; every player and run is shown losses drawn from N(0, s² I) in a round 0
             that the metrics leave out, the same ones as in `regret_envs.simulate`.
         feedback: `regret_envs.feedback.Bandit`, `Delayed` without jitter, or both; none: full information.
+            Offset and range are set from the world as in `regret_envs.simulate`; losses outside the range
+            that a rule assumes are not noticed here.
         rounds: rounds at which the play so far is kept (`Play.at`).
         horizon_known: whether rules are told the horizon.
         dtype: "float32" or "float64"; None: JAX's default, float32 unless x64 is enabled.
@@ -91,11 +93,15 @@ def simulate(
     else:
         seats = seated(rules, played.num_players)
         num_actions = played.seats(len(seats))
-    layers = _layers(feedback, seats)
-    told = horizon if horizon_known else None
+    given = as_layers(feedback)
+    _check_layers(given, seats)
+    bounds = [world.loss_bounds(n) if isinstance(world, World) else None for n in range(len(seats))]
+    layers = [_layers(given, bound) for bound in bounds]
+    seats = told(seats, given, bounds)
+    known_horizon = horizon if horizon_known else None
     states = []
     for player, (rule, d) in enumerate(zip(seats, num_actions, strict=True)):
-        state = _first_state(rule, d, told, floats, player)
+        state = _first_state(rule, d, known_horizon, floats, player)
         state = jax.tree.map(lambda x: jnp.repeat(x[..., None], num_runs, -1), state)
         if starting_loss_scale:
             normals = [rng.standard_normal(d) for rng in seeds.starting_losses(player)]
@@ -104,14 +110,14 @@ def simulate(
         states.append(state)
     spec = kernel.Spec(
         rules=tuple(kernel.functions(rule, num_runs == 1) for rule in seats),
-        layers=(layers,) * len(seats),
+        layers=tuple(layers),
         num_actions=num_actions,
         draw=draw,
-        block_rounds=kernel.DRAWN_ROUNDS if draw or layers.bandit else kernel.SUMMED_ROUNDS,
+        block_rounds=kernel.DRAWN_ROUNDS if draw or layers[0].bandit else kernel.SUMMED_ROUNDS,
         one_run=num_runs == 1,
     )
     episode: TensorEpisode | None = None
-    keys = _keys(seeds, draw is not None, [layers.bandit] * len(seats))
+    keys = _keys(seeds, draw is not None, [layer.bandit for layer in layers])
     if isinstance(played, Stream):
         data, stream_state = _stream(world, played, horizon, seeds, keys[0], floats)
     else:
@@ -132,36 +138,40 @@ def simulate(
     for stop in stops:
         carry = play_to(stop, carry)
         _check(carry, play_to, seats, seeds)
-        play = _play(carry, layers, seed, episode, earlier if stop == horizon else {})
+        play = _play(carry, layers[0], seed, episode, earlier if stop == horizon else {})
         if stop < horizon:
             earlier[stop] = play
     return play
 
 
-def _layers(feedback: Feedback | Sequence[Feedback], rules: Sequence[Rule]) -> kernel.Layers:
-    """What lies between the world and every rule."""
-    given = as_layers(feedback)
+def _layers(given: Sequence[Feedback], bounds: Bounds | None) -> kernel.Layers:
+    """What lies between the world and a rule, at a seat whose losses lie within `bounds`."""
     layers = kernel.Layers()
     for layer in given:
         match layer:
             case Bandit():
                 exploration = layer.implicit_exploration or 0.0
                 layers = layers._replace(
-                    bandit=True, implicit_exploration=exploration, loss_offset=layer.loss_offset
+                    bandit=True, implicit_exploration=exploration, loss_offset=layer.offset(bounds)
                 )
             case Delayed(jitter=0):
                 layers = layers._replace(delay=layer.delay)
             case _:
                 raise NoFormError(f"{layer!r} has no JAX form: there are Bandit, and Delayed without jitter")
+    return layers
+
+
+def _check_layers(given: Sequence[Feedback], rules: Sequence[Rule]) -> None:
+    """See that every rule plays behind the layers."""
+    delayed = any(isinstance(layer, Delayed) and layer.delay for layer in given)
     for player, rule in enumerate(rules):
         if reason := unfit(rule, given):
             raise ValueError(f"{rule.name} (player {player}) {reason}")
-        if rule.prompt and layers.delay:
+        if rule.prompt and delayed:
             raise NoFormError(
                 f"{rule.name} (player {player}) must be shown losses in their own round, since its copies' "
                 f"proposals are not kept: it does not play behind {given}"
             )
-    return layers
 
 
 def _first_state(

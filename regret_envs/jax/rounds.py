@@ -21,7 +21,7 @@ from regret_envs.feedback import Bandit, unfit
 from regret_envs.games import NormalFormGame, RandomGames
 from regret_envs.jax import kernel
 from regret_envs.jax.numbers import known
-from regret_envs.jax.rule import Rule, State, one_hot, softmax, uniform_policy
+from regret_envs.jax.rule import Rule, State, one_hot, softmax, told, uniform_policy
 from regret_envs.jax.rules import project_to_simplex
 from regret_envs.jax.spaces import Box, Discrete
 from regret_envs.jax.worlds import Stream, as_world, expected_losses, own_actions_first
@@ -117,6 +117,10 @@ class Rounds:
         self.horizon = horizon
         lookup("feedback", feedback, dict.fromkeys(("full", "bandit")))
         self._bandit = feedback == "bandit"
+        bounds = [
+            world.loss_bounds(n) if isinstance(world, World) else None for n in range(len(self.num_actions))
+        ]
+        self._offsets = [Bandit().offset(b) for b in bounds]
         self._pure = self._bandit or action_mode == "discrete"
         self._mode, self._scale = action_mode, logit_scale
         self.opponents = dict(opponents)
@@ -125,6 +129,10 @@ class Rounds:
                 raise TypeError(f"opponents are rules such as hedge(0.1), got {rule!r} (player {seat})")
             if reason := unfit(rule, [Bandit()] if self._bandit else []):
                 raise ValueError(f"opponent {rule.name} (player {seat}) {reason}")
+        if self._bandit:
+            seats = list(self.opponents)
+            rules = told([self.opponents[n] for n in seats], [Bandit()], [bounds[n] for n in seats])
+            self.opponents = dict(zip(seats, rules, strict=True))
         self.players = [n for n in range(len(self.num_actions)) if n not in self.opponents]
         if not self.players:
             raise ValueError("every seat is taken by an opponent: leave at least one for the environment")
@@ -200,7 +208,8 @@ class Rounds:
         for n, rule in self.opponents.items():
             seen = losses[n]
             if self._bandit:
-                seen = kernel.estimate(kernel.Layers(bandit=True), policies[n], played[n], losses[n])
+                layer = kernel.Layers(bandit=True, loss_offset=self._offsets[n])
+                seen = kernel.estimate(layer, policies[n], played[n], losses[n])
             opponents[n] = rule.update(state.opponents[n], seen, policies[n])
         return RoundsState(state.t + 1, memories, opponents, stream), outcomes
 

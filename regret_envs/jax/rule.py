@@ -16,9 +16,10 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from regret_envs.agents.external.steps import SteppedAgent
-from regret_envs.feedback import Takes
+from regret_envs.feedback import Bandit, Feedback, Takes, told_range
 from regret_envs.jax.numbers import fits
 from regret_envs.validation import at_least
+from regret_envs.worlds import Bounds
 
 State = Any
 """A pytree of arrays."""
@@ -38,6 +39,8 @@ class Rule(NamedTuple):
             losses; None: the rule itself.
         reads_policy: whether `update` depends on π.
         prompt: whether `update` must come in the round of the policy, so that delay is refused.
+        with_range: `with_range(ρ)` is the rule for losses in [0, ρ], of one that assumes [0, 1] unless it is
+            told; None: it assumes no range, or was given one.
         batched: whether `policy` and `update` also take trailing axes of runs, in states and arrays alike, as
             the rules here do: XLA makes faster loops of it than of `jax.vmap`, which maps the others.
 
@@ -54,6 +57,7 @@ class Rule(NamedTuple):
     reads_policy: bool = True
     prompt: bool = False
     batched: bool = False
+    with_range: Callable[[float], Rule] | None = None
 
 
 def seated(rules: Rule | Sequence[Rule], num_players: int) -> list[Rule]:
@@ -73,6 +77,17 @@ def seated(rules: Rule | Sequence[Rule], num_players: int) -> list[Rule]:
             )
     if not found:
         raise ValueError("rules must hold at least one rule, got none")
+    return found
+
+
+def told(rules: Sequence[Rule], feedback: Sequence[Feedback], bounds: Sequence[Bounds | None]) -> list[Rule]:
+    """The rules, told the range of the losses at their seats, as `simulate` tells agents."""
+    found = []
+    for rule, bound in zip(rules, bounds, strict=True):
+        ranges = [told_range(bound, layer.loss_offset) for layer in feedback if isinstance(layer, Bandit)]
+        if rule.with_range is not None and ranges and ranges[0] is not None:
+            rule = rule.with_range(ranges[0])
+        found.append(rule)
     return found
 
 

@@ -55,6 +55,7 @@ def blum_mansour(copies: Rule | None = None) -> Rule:
         as_copy,
         prompt=base.reads_policy,
         batched=base.batched,
+        with_range=base.with_range and (lambda loss_range: blum_mansour(base.with_range(loss_range))),
     )
 
 

@@ -16,7 +16,7 @@ from regret_envs.arrays import FloatArray
 from regret_envs.feedback.channels import Channels, Feedback, unfit
 from regret_envs.seeding import RunSeeds
 from regret_envs.simplex import all_on_simplex, off_simplex
-from regret_envs.worlds import Episode, World
+from regret_envs.worlds import Bounds, Episode, World
 
 
 @runtime_checkable
@@ -71,6 +71,10 @@ def _overrides(agent: object, hook: str) -> bool:
 def has_hooks(agent: object) -> bool:
     """Whether an agent uses `Hooks`, so that it needs a seat of its own."""
     return _overrides(agent, "describe") or _overrides(agent, "watch")
+
+
+class LossRangeError(ValueError):
+    """An agent saw a loss outside the interval that it assumes; says which setting to give."""
 
 
 class PolicyError(ValueError):
@@ -174,6 +178,8 @@ class AgentSeat(Seat):
         super().__init__(players, num_actions, seeds)
         self.agent = agent
         self.watches = _overrides(agent, "watch")
+        self._bounds: Bounds | None = None
+        self._interval: Bounds | None = None
 
     @property
     def occupant(self) -> object:
@@ -181,8 +187,16 @@ class AgentSeat(Seat):
         return self.agent
 
     def reset(self, world: World, horizon: int | None) -> None:
-        """Begin the agent's runs, and describe the world to it."""
+        """Begin the agent's runs, tell it the range of the losses, and describe the world to it."""
         num_rows, num_actions = self.shape
+        self._bounds = world.loss_bounds(self.players[0])
+        self._interval = None
+        if self.channels is not None and getattr(self.agent, "assumed_losses", "any") == "interval":
+            agent: Any = self.agent
+            agent.set_range(self.channels.loss_range)
+            least, loss_range = self.channels.loss_offset, agent.played_range
+            if loss_range is not None:
+                self._interval = _to_check((least, least + loss_range), self._bounds)
         rng = self.seeds.agent(self.players[0])
         self.agent.reset(num_actions, horizon=horizon, num_runs=num_rows, rng=rng)
         if _overrides(self.agent, "describe"):
@@ -244,15 +258,65 @@ class AgentSeat(Seat):
             )
         super().check(policies, losses, t)
 
+    def check_range(self, actions: FloatArray, losses: FloatArray, t: int) -> None:
+        """Check the losses of the drawn actions, for an agent that assumes an interval.
+
+        Args:
+            actions: unit vectors, shape (rounds, num_actions, num_rows).
+            losses: of the world, the same shape.
+            t: rounds played before the block.
+
+        Raises:
+            LossRangeError: for the first one outside.
+        """
+        if self._interval is None:
+            return
+        seen = (actions * losses).sum(1)
+        least, greatest = self._interval
+        slack = _SLACK * max(abs(least), abs(greatest))
+        outside = (seen < least - slack) | (seen > greatest + slack)
+        if not outside.any():
+            return
+        k, row = np.argwhere(outside)[0]
+        loss = float(seen[k, row])
+        if self._bounds is not None:
+            low, high = self._bounds
+            give = (
+                f"the losses here lie in [{low:g}, {high:g}]: give the feedback the loss_offset {low:g} and "
+                f"the agent the loss_range {high - low:g}, or neither, and both are set from the world"
+            )
+        elif loss < least:
+            give = (
+                f"give the feedback a loss_offset of at most {loss:g} (as Bandit(loss_offset=...)), and the "
+                "agent a loss_range from there to the greatest loss"
+            )
+        else:
+            give = f"give the agent a loss_range of at least {loss - least:g}"
+        raise LossRangeError(
+            f"{self.name()} assumes losses in [{least:g}, {greatest:g}] and saw {loss:g} in round "
+            f"{t + k + 1}, row {row}; {give}"
+        )
+
     def name(self, player: int = 0) -> str:
         """The agent and its player, for errors."""
         return f"{_shown(self.agent)} (player {self.players[player]})"
+
+
+_SLACK = 1e-9
+"""Of the interval's ends: what rounding may add."""
+
+
+def _to_check(interval: Bounds, bounds: Bounds | None) -> Bounds | None:
+    """The interval that an agent assumes, or None where the world's losses lie within it for sure."""
+    known = bounds is not None and interval[0] <= bounds[0] and bounds[1] <= interval[1]
+    return None if known else interval
 
 
 class Match:
     """Rounds of many runs at once between the seats of a world. Picklable.
 
     Args:
+        world: what is played.
         episode: of the world.
         seats: in the order of the players.
         layers: the layers of feedback in front of every seat.
@@ -262,7 +326,9 @@ class Match:
         draws_actions: whether actions are drawn from the policies.
     """
 
-    def __init__(self, episode: Episode, seats: Sequence[Seat], layers: Sequence[Feedback]) -> None:
+    def __init__(
+        self, world: World, episode: Episode, seats: Sequence[Seat], layers: Sequence[Feedback]
+    ) -> None:
         self.episode = episode
         self.seats = seats
         self._watchers: list[Any] = [s.agent for s in seats if isinstance(s, AgentSeat) and s.watches]
@@ -271,7 +337,12 @@ class Match:
         for seat in seats if layers else ():
             player = seat.players[0]
             seat.channels = Channels(
-                layers, seat.num_actions, agent=seat.occupant, seeds=seat.seeds, player=player
+                layers,
+                seat.num_actions,
+                agent=seat.occupant,
+                seeds=seat.seeds,
+                player=player,
+                bounds=world.loss_bounds(player),
             )
 
     def play_round(self) -> None:

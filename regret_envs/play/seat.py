@@ -105,6 +105,7 @@ class SummedSeat(AgentSeat):
     def check_block(self, t: int, count: int) -> None:
         """Check the block's first `count` rounds, played after round `t`; errors as in `check`."""
         self.check(self.policy_block[:count], self.loss_block[:count], t)
+        self.check_range(self.action_block[:count], self.loss_block[:count], t)
 
     def add(self, count: int) -> None:
         """Sum up the block's first `count` rounds."""

@@ -75,6 +75,7 @@ def simulate(
     Raises:
         PolicyError: if policies are of the wrong shape or off the simplex; names the agent, the
             round and the run.
+        LossRangeError: if an agent that assumes losses in [0, ρ] sees one outside; says what to set.
         ValueError: if there are not as many agents as players, the same object is given two seats,
             one agent is given to players that are not alike or to several behind layers of feedback,
             `horizon` or `num_runs` is below 1, a round to keep lies outside 1 … horizon, two layers of
@@ -193,7 +194,7 @@ class Simulation:
             )
             for agent, players in seated
         ]
-        self._match = Match(self._table, self._seats, layers)
+        self._match = Match(world, self._table, self._seats, layers)
         for seat in self._seats:
             seat.reset(world, horizon if horizon_known else None)
             if starting_loss_scale:

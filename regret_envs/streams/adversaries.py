@@ -14,7 +14,7 @@ from regret_envs.arrays import FloatArray
 from regret_envs.games import Game, NormalFormGame
 from regret_envs.seeding import RunSeeds
 from regret_envs.validation import at_least
-from regret_envs.worlds import Episode, World
+from regret_envs.worlds import Bounds, Episode, World
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,10 @@ class AdaptiveAdversary(World):
         at_least("num_actions", self.num_actions, 1)
         if self.regret not in ("external", "swap"):
             raise ValueError(f"regret must be 'external' or 'swap', got {self.regret!r}")
+
+    def loss_bounds(self, player: int) -> Bounds:
+        """[−1, 1]."""
+        return -1.0, 1.0
 
     @property
     def loss_scale(self) -> float:
@@ -170,6 +174,10 @@ class BestResponse(World):
     def num_actions(self) -> int:
         """The actions of the agent."""
         return self._game.num_actions[self.player]
+
+    def loss_bounds(self, player: int) -> Bounds | None:
+        """The game's, for the agent's seat."""
+        return self._game.loss_bounds(self.player)
 
     @property
     def loss_scale(self) -> float:

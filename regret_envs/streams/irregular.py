@@ -10,7 +10,7 @@ import numpy as np
 from regret_envs.arrays import FloatArray
 from regret_envs.streams.shifting import check_probabilities
 from regret_envs.validation import at_least, non_negative
-from regret_envs.worlds import Stream
+from regret_envs.worlds import Bounds, Stream
 
 
 @dataclass
@@ -39,6 +39,8 @@ class MarkovModulated(Stream):
     _: KW_ONLY
     num_states: int = 3
     stay: float = 0.95
+
+    bounds = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         at_least("num_actions", self.num_actions, 1)
@@ -179,6 +181,8 @@ class LateNeedle(Stream):
     arrival: float = 0.6
     gap: float = 0.4
 
+    bounds = (0.0, 1.0)
+
     def __post_init__(self) -> None:
         at_least("num_actions", self.num_actions, 1)
         check_probabilities(0.5, self.gap)
@@ -268,6 +272,10 @@ class OneTerrible(Stream):
     def loss_scale(self) -> float:
         """The range."""
         return max(1.0, self.terrible)
+
+    def loss_bounds(self, player: int) -> Bounds:
+        """From 0 to the worst of 1 and the terrible action's loss."""
+        return 0.0, max(1.0, self.terrible)
 
     def start_run(self, rng: np.random.Generator, *, run: int, horizon: int) -> tuple[Any, Any]:
         """The best and the terrible action."""

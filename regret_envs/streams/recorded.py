@@ -23,7 +23,7 @@ from regret_envs.numpy_files import NpzArrays, read_npy
 from regret_envs.seeding import RunSeeds
 from regret_envs.streams.tables import TableSettings, read_table
 from regret_envs.validation import at_least
-from regret_envs.worlds import Stream, StreamEpisode
+from regret_envs.worlds import Bounds, Stream, StreamEpisode
 
 
 class Recorded(Stream):
@@ -131,6 +131,14 @@ class Recorded(Stream):
     def loss_scale(self) -> float:
         """1: the losses are in units of the scale they were divided by."""
         return 1.0
+
+    def loss_bounds(self, player: int) -> Bounds:
+        """The least and the greatest recorded loss."""
+        return self._bounds
+
+    @cached_property
+    def _bounds(self) -> Bounds:
+        return float(self.losses.min()), float(self.losses.max())
 
     @cached_property
     def fingerprint(self) -> str:

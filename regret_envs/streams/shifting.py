@@ -42,6 +42,8 @@ class PiecewiseStationary(Stream):
     mean: float = 0.5
     gap: float = 0.25
 
+    bounds = (0.0, 1.0)
+
     def __post_init__(self) -> None:
         at_least("num_switches", self.num_switches, 0)
         at_least("num_actions", self.num_actions, 2 if self.num_switches else 1)
@@ -97,6 +99,8 @@ class Seasonal(Stream):
     mean: float = 0.5
     amplitude: float = 0.25
 
+    bounds = (0.0, 1.0)
+
     def __post_init__(self) -> None:
         at_least("num_actions", self.num_actions, 1)
         at_least("period", self.period, 1)
@@ -139,6 +143,8 @@ class StochasticallyConstrained(Stream):
     num_actions: int = 3
     _: KW_ONLY
     gap: float = 0.125
+
+    bounds = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         at_least("num_actions", self.num_actions, 1)
@@ -185,6 +191,8 @@ class Reversal(Stream):
 
     num_actions = 2
 
+    bounds = (0.0, 1.0)
+
     def __post_init__(self) -> None:
         if not 0 <= self.lead <= 1:
             raise ValueError(f"lead must lie in [0, 1], got {self.lead!r}")
@@ -226,6 +234,8 @@ class SwapLowerBound(Stream):
     num_actions: int = 4
     _: KW_ONLY
     group_size: int = 2
+
+    bounds = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         at_least("num_actions", self.num_actions, 1)
@@ -276,6 +286,8 @@ class MisleadingLeader(Stream):
     num_actions: int = 3
     _: KW_ONLY
     noise: float = 0.2
+
+    bounds = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         at_least("num_actions", self.num_actions, 1)

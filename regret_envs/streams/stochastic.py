@@ -158,6 +158,8 @@ class Bernoulli(Stream):
     mean: float = 0.5
     gap: float = 0.1
 
+    bounds = (0.0, 1.0)
+
     def __post_init__(self) -> None:
         at_least("num_actions", self.num_actions, 1)
         check_probabilities(self.mean, self.gap)
@@ -208,6 +210,8 @@ class SwitchingBest(Stream):
     mean: float = 0.5
     gap: float = 0.25
 
+    bounds = (0.0, 1.0)
+
     def __post_init__(self) -> None:
         at_least("num_actions", self.num_actions, 1)
         at_least("phase_length", self.phase_length, 1)
@@ -252,6 +256,8 @@ class Rademacher(Stream):
 
     num_actions: int = 3
 
+    bounds = (-1.0, 1.0)
+
     def __post_init__(self) -> None:
         at_least("num_actions", self.num_actions, 1)
 
@@ -278,6 +284,8 @@ class Alternating(Stream):
     """
 
     num_actions: int = 2
+
+    bounds = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         at_least("num_actions", self.num_actions, 1)

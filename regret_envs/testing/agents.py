@@ -88,6 +88,10 @@ def agent_checks(make: Make) -> list[Check]:
             "takes all randomness from the generator that reset() is given",
         ),
         Check(partial(_takes_any_scale, make, size), "plays on the simplex whatever the scale of the losses"),
+        Check(
+            partial(_takes_ranges, make, size),
+            "plays on the simplex out of the range that it assumes, and alike in any range that it is told",
+        ),
         Check(partial(_keeps_runs_apart, make, size), "plays a run alike alone and among others", "advice"),
         Check(
             partial(_takes_delay, make, size),
@@ -208,6 +212,31 @@ def _takes_any_scale(make: Make, size: Size) -> None:
     for scale in (0.0, 1e-12, 1e6):
         with np.errstate(all="ignore"):
             _play(make(), size, scale * _losses(size))
+
+
+def _takes_ranges(make: Make, size: Size) -> None:
+    """Losses far out of [0, ρ]; and 4 ℓ told that ρ is 4, against ℓ told that it is 1."""
+    if getattr(make(), "assumed_losses", "any") == "any":
+        return
+    with np.errstate(all="ignore"):
+        for shift in (-3.0, 30.0):
+            _play(make(), size, _losses(size) + shift)
+    if make().assumed_losses != "interval":  # type: ignore[attr-defined]
+        return
+    losses = np.random.default_rng(0).random((size[1] or 6, 3, size[0]))
+    played = []
+    for loss_range in (1.0, 4.0):
+        agent = make()
+        agent.set_range(loss_range)  # type: ignore[attr-defined]
+        told = agent.played_range  # type: ignore[attr-defined]
+        if told is None:
+            raise Problem("it assumes an interval, and its played_range is None", "let it return ρ")
+        played.append(_play(agent, size, told * losses))
+    if not np.allclose(*played, rtol=0, atol=1e-9):
+        raise Problem(
+            "it played otherwise when losses and loss_range were four times as large",
+            "divide losses by played_range, or the step size; set_range() is called before reset()",
+        )
 
 
 def _keeps_runs_apart(make: Make, size: Size) -> None:

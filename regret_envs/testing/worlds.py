@@ -137,6 +137,15 @@ def _answers(player: Player) -> None:
                         f"{t + 1}",
                         f"return float64 losses of shape (num_runs, num_actions) = {(len(runs), d)}",
                     )
+                bounds = player.world.loss_bounds(seat)
+                if bounds is not None and np.isfinite(loss).all():
+                    slack = 1e-9 * max(1.0, abs(bounds[0]), abs(bounds[1]))
+                    if loss.min() < bounds[0] - slack or loss.max() > bounds[1] + slack:
+                        raise Problem(
+                            f"seat {seat} met losses from {loss.min():g} to {loss.max():g} in round {t + 1}, "
+                            f"and loss_bounds({seat}) is {bounds}",
+                            "return the least and the greatest loss that can be met, or None",
+                        )
                 if not np.isfinite(loss).all():
                     raise Problem(
                         f"seat {seat} was given {loss[~np.isfinite(loss).all(1)][0]} in round {t + 1}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -20,7 +21,8 @@ from regret_envs.agents import (
     Uniform,
     make,
 )
-from regret_envs.feedback import Bandit, Delayed
+from regret_envs.feedback import Bandit, Delayed, Noisy
+from regret_envs.play import LossRangeError
 
 BANDITS = [name for name, entry in AGENTS.items() if entry.takes == "bandit"]
 
@@ -218,3 +220,104 @@ def test_full_information_is_refused_with_a_reason(name):
     for spec in (name, f"blum-mansour[copies={name}]", f"strongly-adaptive[copies={name}]"):
         with pytest.raises(ValueError, match="needs bandit feedback, and is shown the losses of all actions"):
             simulate(streams.Bernoulli(3), make(spec), horizon=3)
+
+
+PD = games.prisoners_dilemma()  # payoffs 0, 1, 3, 5: losses in [−5, 0]
+
+
+@pytest.mark.parametrize("name", BANDITS)
+def test_the_range_is_set_from_a_world_that_knows_it(name):
+    """By default as with the offset and the range written down, to the bit; and defecting pays."""
+
+    def play(spec, feedback):
+        agents = [Hedge(0.0), make(spec)]
+        return simulate(PD, agents, horizon=2000, num_runs=4, seed=1, feedback=feedback)
+
+    found = play(name, Bandit())
+    given = play(f"{name}[loss_range=5]", Bandit(loss_offset=-5))
+    np.testing.assert_array_equal(found.mean_policies[1], given.mean_policies[1])
+    assert found.mean_policies[1][:, 0].mean() < 0.1
+
+
+@pytest.mark.parametrize("name", BANDITS)
+def test_losses_in_the_unit_interval_keep_the_range_of_1(name):
+    """Whether they are known to lie there, or were brought there by an offset that was given."""
+    half = games.NormalFormGame([-0.5 * np.random.default_rng(0).random((3, 2)) for _ in range(2)])
+    for world, layer in ((half, Bandit()), (PD, Bandit(loss_offset=-5))):
+        found, given = (
+            simulate(world, [make(s), Hedge(0.1)], horizon=50, seed=1, feedback=layer).mean_policies[0]
+            for s in (name, f"{name}[loss_range=1]" if layer.loss_offset is None else f"{name}[loss_range=5]")
+        )
+        np.testing.assert_array_equal(found, given)
+
+
+def test_an_agent_forgets_a_range_that_it_was_told():
+    agent, fresh = TsallisINF(), TsallisINF()
+    simulate(PD, [agent, Hedge()], horizon=5, feedback=Bandit())
+    assert agent.played_range == 5 and agent.loss_range is None
+    for one in (agent, fresh):
+        simulate(streams.Bernoulli(3), one, horizon=50, feedback=Bandit())
+    np.testing.assert_array_equal(agent.act(), fresh.act())
+
+
+@pytest.mark.parametrize(
+    ("world", "spec", "layer", "says"),
+    [
+        (
+            streams.Gaussian(2),
+            "thompson",
+            Bandit(),
+            r"assumes losses in \[0, 1\] and saw .* in round \d+, row \d",
+        ),
+        (streams.Gaussian(2), "tsallis-inf", Bandit(), "give the feedback a loss_offset of at most -"),
+        (streams.Gaussian(2), "ucb1", Bandit(loss_offset=-99), "give the agent a loss_range of at least 9"),
+        (
+            streams.Rademacher(2),
+            "exp3",
+            Bandit(loss_offset=0),
+            "the losses here lie in .-1, 1.*loss_offset -1",
+        ),
+        (streams.Rademacher(2), "exp3-ix[loss_range=1]", Bandit(), "the agent the loss_range 2, or neither"),
+    ],
+)
+def test_the_first_loss_outside_says_what_to_set(world, spec, layer, says):
+    with pytest.raises(LossRangeError, match=says):
+        simulate(world, make(spec), horizon=100, feedback=layer)
+
+
+def test_what_is_wide_enough_is_not_refused():
+    wide = Bandit(loss_offset=-50)
+    for spec in (
+        "thompson[loss_range=100]",
+        "exp3[loss_range=100]",
+        "strongly-adaptive[copies=exp3[loss_range=100]]",
+    ):
+        simulate(streams.Gaussian(2), make(spec), horizon=100, feedback=wide)
+    # A step that is given says what losses it is for; and feedback that is noisy may show anything.
+    simulate(streams.Gaussian(2), make("exp3[step_size=0.1]"), horizon=100, feedback=Bandit())
+    simulate(streams.Bernoulli(2), make("thompson"), horizon=100, feedback=[Noisy(5.0), Bandit()])
+
+
+def test_reductions_tell_their_copies():
+    spec = "strongly-adaptive[copies=exp3{}]"
+    found, given = (
+        simulate(
+            PD, [Hedge(0.0), make(spec.format(text))], horizon=300, seed=1, feedback=Bandit()
+        ).mean_policies[1]
+        for text in ("", "[loss_range=5]")
+    )
+    np.testing.assert_array_equal(found, given)
+
+
+def test_opponents_of_environments_are_told_too():
+    env = gymnasium.make(
+        "regret_envs/RepeatedGame-v0",
+        game="prisoners_dilemma",
+        opponents="thompson",
+        feedback="bandit",
+        action_mode="discrete",
+        horizon=1000,
+    )
+    env.reset(seed=1)
+    rewards = np.array([env.step(0)[1] for _ in range(1000)])  # 3 where both cooperate, 0 where it defects
+    assert (rewards[500:] == 3).mean() < 0.05

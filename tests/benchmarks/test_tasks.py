@@ -3,6 +3,7 @@ import pytest
 
 from regret_envs import simulate
 from regret_envs.agents import Uniform
+from regret_envs.benchmarks.running import planning
 from regret_envs.benchmarks.tasks.core import SUITES, TASKS
 from regret_envs.benchmarks.tasks.task import (
     GAME_METRICS,
@@ -100,3 +101,21 @@ def test_a_mistyped_field_or_world_is_an_error():
     for world, near in [("stream.prices", "streams"), ("streams.price", "prices"), ("games.chess", "known")]:
         with pytest.raises(UnknownNameError, match=near):
             make_world(msgspec.structs.replace(TASKS["djia"], world=world))
+
+
+def test_cells_whose_losses_are_brought_into_range_have_other_keys_and_no_built_in_task_has_such():
+    def data(task):
+        (cell,) = planning.plan("s", [task], ["thompson"], runs=1, seed=0)
+        return cell.data
+
+    for task in TASKS.values():
+        if any(layer.name == "bandit" for layer in task.feedback):
+            assert data(task) is None, task.id
+    dilemma = msgspec.structs.replace(
+        TASKS["bandit_shapley_t5000"], world="games.prisoners_dilemma", feedback=(Layer("bandit"),)
+    )
+    assert data(dilemma) is not None
+    # The losses, −5 to 0, were out of [0, 1] with this offset too.
+    assert (
+        data(msgspec.structs.replace(dilemma, feedback=(Layer("bandit", {"loss_offset": -5}),))) is not None
+    )

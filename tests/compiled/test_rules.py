@@ -36,7 +36,7 @@ SPECS = [
     "blum-mansour[copies=adahedge]",
     "blum-mansour[copies=blum-mansour]",
 ]
-BANDITS = ["exp3", "exp3[step_size=anytime]", "tsallis-inf"]
+BANDITS = ["exp3", "exp3[step_size=anytime]", "tsallis-inf", "blum-mansour[copies=exp3]"]
 ATTENTION = [
     "linear-attention[step_size=0.3]",
     "swap-attention[step_size=0.9]",

@@ -83,6 +83,22 @@ def test_bandit_play_has_numpys_law():
     assert ours.realized.mean_policies[0].sum() == pytest.approx(num_runs)
 
 
+def test_the_range_is_set_from_the_world():
+    """In games whose losses leave [0, 1], as if offset and range were written down; in environments too."""
+    world = games.prisoners_dilemma()  # losses in [−5, 0]
+    keywords = dict(horizon=100, num_runs=4, seed=3)
+    for rule in (rj.exp3, rj.tsallis_inf, lambda **given: rj.blum_mansour(rj.exp3(**given))):
+        found, given = (
+            rj.simulate(world, [rj.hedge(0.1), rule(**r)], feedback=layer, **keywords)
+            for r, layer in (
+                ({}, feedback.Bandit()),
+                ({"loss_range": 5.0}, feedback.Bandit(loss_offset=-5.0)),
+            )
+        )
+        np.testing.assert_array_equal(found.mean_policies[1], given.mean_policies[1])
+        assert not np.array_equal(found.mean_policies[1], np.full((4, 2), 0.5))
+
+
 def test_drawn_actions_follow_the_policy():
     """A fixed policy: the realized play is a multinomial sample of it, and the estimates are unbiased."""
     policy = np.array([0.6, 0.3, 0.1])

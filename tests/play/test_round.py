@@ -72,7 +72,7 @@ def test_seats_of_any_kind_meet_the_losses_of_simulate(game, layers, scale):
     seats = [
         OutsideSeat(Hedge(0.3), range(n, n + 1), d, seeds) for n, d in enumerate(game.seats(num_players))
     ]
-    match = Match(episode, seats, layers)
+    match = Match(game, episode, seats, layers)
     for seat in seats:
         seat.agent.reset(seat.num_actions, horizon=HORIZON, num_runs=5, rng=seeds.agent(seat.players[0]))
         if scale:
@@ -199,7 +199,7 @@ def test_training_meets_the_losses_of_simulate(feedback):
         num_runs=4,
         seed=1,
         starting_loss_scale=1.0,
-        feedback=[Bandit(implicit_exploration=0.1)] if feedback == "bandit" else [],
+        feedback=[Bandit(implicit_exploration=0.1, loss_offset=0.0)] if feedback == "bandit" else [],
         record="losses",
     )
     for n in range(2):
@@ -213,7 +213,7 @@ def test_a_stream_is_met_alike(seed=11):
     episode = stream.start(num_agents=1, horizon=HORIZON, seeds=RunSeeds(seed, 3))
     seat = OutsideSeat(Hedge(0.1), range(1), 4, RunSeeds(seed, 3))
     seat.agent.reset(4, horizon=HORIZON, num_runs=3, rng=np.random.default_rng(0))
-    match = Match(episode, [seat], [])
+    match = Match(stream, episode, [seat], [])
     for _ in range(HORIZON):
         match.play_round()
     assert np.array_equal(np.stack(seat.met), play.losses[0])

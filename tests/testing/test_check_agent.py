@@ -145,7 +145,7 @@ def test_failures_raise_together_and_advice_does_not():
     with pytest.raises(ConformanceError) as raised:
         check_agent(TwoFaults)
     text = str(raised.value)
-    assert "fails 2 of 9 checks" in text and "losses.copy()" in text and "set all state in reset()" in text
+    assert "fails 2 of 10 checks" in text and "losses.copy()" in text and "set all state in reset()" in text
     assert sum(f.status == "fails" for f in raised.value.findings) == 2
     assert "advice" in {f.status for f in check_agent(Mixes)}
 
@@ -153,7 +153,7 @@ def test_failures_raise_together_and_advice_does_not():
 @pytest.mark.usefixtures("importable")
 def test_the_command():
     good = invoke("check", f"{__name__}:Good")
-    assert "0 to fix, 0 to consider, 9 ok" in good.stdout, good.output
+    assert "0 to fix, 0 to consider, 10 ok" in good.stdout, good.output
     assert "to fix: return one policy per run" in invoke("check", f"{__name__}:OneRun", code=1).stdout
     assert "advice " in invoke("check", f"{__name__}:Mixes").stdout
     says = {"hegde": "did you mean 'hedge'", "no_such_module:X": "does not import", "math:pi": "not a class"}
