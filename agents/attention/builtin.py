@@ -4,8 +4,10 @@ The shipped checkpoints are what these commands make, to the bit on the same mac
 
     regret-envs train linear-attention --out agents/attention/checkpoints/linear-attention
     regret-envs train swap-attention --out agents/attention/checkpoints/swap-attention
-    regret-envs train transformer --layers 2 --out agents/attention/checkpoints/transformer-2
-    regret-envs train transformer --layers 4 --out agents/attention/checkpoints/transformer-4
+    regret-envs train transformer --layers 2 --estimator hindsight \\
+        --out agents/attention/checkpoints/transformer-2
+    regret-envs train transformer --layers 4 --estimator hindsight \\
+        --out agents/attention/checkpoints/transformer-4
 """
 
 from __future__ import annotations

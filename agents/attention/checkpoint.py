@@ -44,6 +44,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         final_loss: the objective on sequences that training did not see.
         step_size: the deployed effective k of linear and swap attention, else None.
         package_version: of regret-envs, when it was made.
+        step: after so many of the recipe's steps; None: after all.
     """
 
     format: int
@@ -51,6 +52,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     final_loss: float
     step_size: float | None
     package_version: str
+    step: int | None = None
 
 
 def find_device(name: str) -> torch.device:
@@ -71,7 +73,9 @@ def find_device(name: str) -> torch.device:
     return device
 
 
-def save(folder: Path, model: AttentionModel, recipe: Recipe, final_loss: float) -> Config:
+def save(
+    folder: Path, model: AttentionModel, recipe: Recipe, final_loss: float, step: int | None = None
+) -> Config:
     """Write a checkpoint, each file whole or not at all, and remove the state that training left."""
     step_size = getattr(model, "step_size", None)
     config = Config(
@@ -80,6 +84,7 @@ def save(folder: Path, model: AttentionModel, recipe: Recipe, final_loss: float)
         final_loss=final_loss,
         step_size=None if step_size is None else step_size(),
         package_version=version("regret-envs"),
+        step=step,
     )
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: p.detach().cpu().contiguous() for name, p in model.named_parameters()}

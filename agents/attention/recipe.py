@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 import torch
 
 from regret_envs import games, streams
 from regret_envs.agents.attention.linear import LinearAttention
-from regret_envs.agents.attention.model import AttentionModel
+from regret_envs.agents.attention.model import AttentionModel, one_of
 from regret_envs.agents.attention.objectives import TRANSFORMS
 from regret_envs.agents.attention.swap import SwapAttention
 from regret_envs.agents.attention.transformer import Transformer
@@ -28,7 +28,9 @@ MODELS: dict[str, Callable[..., AttentionModel]] = {
 
 Objective = Literal["regret", "ball-regret", "swap-regret", "block-swap-regret"]
 Estimator = Literal["sample", "hindsight"]
-FeedbackName = Literal["full", "bandit"]
+Optimizer = Literal["adam", "adamw", "sgd"]
+Schedule = Literal["constant", "linear", "cosine"]
+FeedbackName = Literal["full", "bandit", "delayed"]
 SELF_PLAY = "self-play"
 
 
@@ -51,12 +53,18 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         worst_of: N of the worst-case surrogate; 1 is the mean.
         temperature: of the surrogate.
         estimator: "sample", h(R) of every sequence; "hindsight", `hindsight_brier`, of the same
-            expectation for i.i.d. N(0, I) losses and the square, with less noise.
-        feedback: what the model is shown: all losses, or "bandit" estimates, those of `feedback.Bandit` at offset 0.
+            expectation for i.i.d. N(0, I) losses and the square, with less noise. Elsewhere the two have
+            different expectations, and "hindsight" is refused.
+        feedback: what the model is shown: all losses at once ("full") or `delay` rounds late ("delayed"),
+            or "bandit" estimates, those of `feedback.Bandit` at offset 0.
         implicit_exploration: γ of the bandit estimates.
+        delay: rounds that delayed losses are late.
         batch_size: sequences a step (runs of a game have two).
         num_steps: optimizer steps.
-        learning_rate: Adam's, after 20 steps of warm-up; falls to 0 along a cosine.
+        optimizer: "adam", "adamw" (decoupled weight decay 0.01) or "sgd" (no momentum).
+        learning_rate: the optimizer's, after the warm-up.
+        schedule: "constant", or a fall to 0 over all steps, "linear" or along a "cosine".
+        warm_up: steps over which the learning rate rises linearly; 0 for none.
         seed: of the initial parameters and of all sequences.
     """
 
@@ -74,9 +82,13 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     estimator: Estimator = "sample"
     feedback: FeedbackName = "full"
     implicit_exploration: float = 0.1
+    delay: int = 1
     batch_size: int = 1024
     num_steps: int = 1000
+    optimizer: Optimizer = "adam"
     learning_rate: float = 0.02
+    schedule: Schedule = "cosine"
+    warm_up: int = 20
     seed: int = 0
 
     def check(self) -> None:
@@ -87,6 +99,10 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         at_least("horizon", self.horizon, 2)
         at_least("batch_size", self.batch_size, 1)
         at_least("num_steps", self.num_steps, 1)
+        at_least("warm_up", self.warm_up, 0)
+        at_least("delay", self.delay, 1)
+        for name, kind in (("optimizer", Optimizer), ("schedule", Schedule), ("feedback", FeedbackName)):
+            one_of(name, getattr(self, name), get_args(kind))
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
             raise ValueError(f"learning_rate must be positive, got {self.learning_rate}")
         if self.min_horizon is not None and not 2 <= self.min_horizon <= self.horizon:
@@ -133,8 +149,8 @@ def default_recipe(model: str, *, settings: Mapping[str, Any] | None = None, **c
     """The recipe that `regret-envs train MODEL` uses, with changes.
 
     What follows from other settings is filled in: the logit scale d of swap attention trained in
-    block form, the objective of the ball, T as an input where T is drawn, and the hindsight estimator
-    for a Transformer where it applies (it needs half as many steps; the other models are quick).
+    block form, the objective of the ball, and T as an input where T is drawn. The estimator is "sample"
+    unless another is given.
 
     Args:
         model: a name in `MODELS`.
@@ -161,8 +177,6 @@ def default_recipe(model: str, *, settings: Mapping[str, Any] | None = None, **c
             settings.setdefault("reference_horizon", round(middle))
     recipe = Recipe(model=model, settings=settings, **fields)
     recipe.check()
-    if model == "transformer" and "estimator" not in fields and recipe.hindsight_applies():
-        recipe = msgspec.structs.replace(recipe, estimator="hindsight")
     return recipe
 
 

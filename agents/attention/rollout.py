@@ -11,7 +11,8 @@ from regret_envs.agents.attention.model import AttentionModel
 from regret_envs.agents.attention.recipe import Recipe
 from regret_envs.agents.attention.swap import SwapAttention
 from regret_envs.arrays import FloatArray
-from regret_envs.feedback import Bandit
+from regret_envs.feedback import Bandit, Delayed
+from regret_envs.feedback.channels import Feedback
 from regret_envs.games import Game
 from regret_envs.play.round import Match, Seat
 from regret_envs.seeding import RunSeeds
@@ -118,6 +119,13 @@ class _TensorSeat(Seat):
         self._state = self._model.step(self._state, torch.tensor(np.ascontiguousarray(losses)).to(self._like))
 
 
+def _layers(recipe: Recipe) -> list[Feedback]:
+    if recipe.feedback == "bandit":
+        # No offset, whatever the world: checkpoints are trained on such estimates.
+        return [Bandit(implicit_exploration=recipe.implicit_exploration, loss_offset=0.0)]
+    return [Delayed(recipe.delay)] if recipe.feedback == "delayed" else []
+
+
 def _react(
     model: AttentionModel, recipe: Recipe, world: World, seeds: RunSeeds, horizon: int, step: int
 ) -> tuple[Tensor, Tensor]:
@@ -131,10 +139,7 @@ def _react(
     seats = [
         _TensorSeat(model, range(n, n + 1), d, seeds, horizon) for n, d in enumerate(world.seats(num_seats))
     ]
-    # No offset, whatever the world: checkpoints are trained on such estimates.
-    bandit = Bandit(implicit_exploration=recipe.implicit_exploration, loss_offset=0.0)
-    layers = [bandit] if recipe.feedback == "bandit" else []
-    match = Match(world, episode, seats, layers)
+    match = Match(world, episode, seats, _layers(recipe))
     if isinstance(world, Game):
         for seat in seats:
             seat.observe(seat.starting_losses(_STARTING_LOSS_SCALE))

@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +21,14 @@ from regret_envs.agents.attention.model import AttentionModel
 from regret_envs.agents.attention.recipe import Recipe, make_model, training_world
 from regret_envs.agents.attention.rollout import play_batch
 
-_WARM_UP = 20
 _REPORT_SECONDS = 0.25
 _EVALUATION_BATCHES = 16
+
+_OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "sgd": torch.optim.SGD,
+}
 
 _REGRETS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "regret": objectives.external_regret,
@@ -81,7 +86,7 @@ class Trainer:
         self.seconds = 0.0
         self.world = training_world(recipe)
         self.model: AttentionModel = make_model(recipe).to(checkpoint.find_device(device))
-        self._optimizer = torch.optim.Adam(self.model.parameters(), lr=recipe.learning_rate)
+        self._optimizer = _OPTIMIZERS[recipe.optimizer](self.model.parameters(), lr=recipe.learning_rate)
 
     def loss(self, step: int, size: int) -> tuple[Tensor, Tensor, Tensor]:
         """The objective on the batch of a step, and the policies and losses that it is of."""
@@ -120,13 +125,13 @@ class Trainer:
         return value.detach(), policies.detach(), losses
 
     def _learning_rate(self) -> float:
-        done = self.step / self.recipe.num_steps
-        return (
-            self.recipe.learning_rate
-            * min(1.0, (self.step + 1) / _WARM_UP)
-            * 0.5
-            * (1 + math.cos(math.pi * done))
-        )
+        recipe, done = self.recipe, self.step / self.recipe.num_steps
+        rate = recipe.learning_rate
+        if recipe.warm_up:
+            rate *= min(1.0, (self.step + 1) / recipe.warm_up)
+        if recipe.schedule == "cosine":
+            return rate * 0.5 * (1 + math.cos(math.pi * done))
+        return rate * (1 - done) if recipe.schedule == "linear" else rate
 
     def final_loss(self) -> float:
         """The objective on sequences that training has not seen."""
@@ -143,7 +148,8 @@ class Trainer:
         for name, parameter in self.model.named_parameters():
             tensors[f"model/{name}"] = parameter.detach()
             for key, value in state.get(parameter, {}).items():
-                tensors[f"{key}/{name}"] = value
+                if isinstance(value, Tensor):  # SGD without momentum keeps a None
+                    tensors[f"{key}/{name}"] = value
         return tensors
 
     def load(self, tensors: dict[str, Tensor], step: int, seconds: float) -> None:
@@ -167,6 +173,7 @@ def train(
     *,
     device: str = "cpu",
     resume: bool = False,
+    keep: Collection[int] = (),
     progress: Callable[[Progress], None] | None = None,
 ) -> checkpoint.Config:
     """Train a model and write its checkpoint.
@@ -178,17 +185,22 @@ def train(
         out: the checkpoint's folder; it is created.
         device: any torch device.
         resume: continue what was saved in `out`.
+        keep: steps after which the model is kept too, each as a checkpoint `out/step-N`.
         progress: called several times a second.
 
     Returns:
         The checkpoint's config.
 
     Raises:
-        ValueError: if the recipe does not go together, the device is not there, or a loss is not finite.
+        ValueError: if the recipe does not go together, the device is not there, a loss is not finite, or a
+            step to keep is none of 1 … num_steps.
         CheckpointError: if there is nothing to resume, or it was made by another recipe.
         DivergedError: if the objective is not finite.
     """
     trainer = Trainer(recipe, device)
+    for step in keep:
+        if not 1 <= step <= recipe.num_steps:
+            raise ValueError(f"steps to keep lie in 1 … {recipe.num_steps}, got {step}")
     if resume:
         checkpoint.resume_state(out, trainer)
     out.mkdir(parents=True, exist_ok=True)
@@ -198,6 +210,9 @@ def train(
         with _interrupts_between_steps() as check:
             while trainer.step < recipe.num_steps:
                 value, policies, losses = trainer.train_step()
+                if trainer.step in keep:
+                    kept = out / f"step-{trainer.step}"
+                    checkpoint.save(kept, trainer.model, recipe, trainer.final_loss(), step=trainer.step)
                 now = time.perf_counter()
                 due = now - reported > _REPORT_SECONDS or trainer.step == recipe.num_steps
                 if progress is not None and due:

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 Command = Callable[..., None]
 
+
+def _steps(context: click.Context, parameter: click.Parameter, value: str | None) -> list[int]:
+    try:
+        return [] if value is None else [int(step) for step in value.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"steps separated by commas, such as 20,40,80, not {value!r}") from None
+
+
 # Every option's destination is a field of `Recipe` or a setting of the model, and its default is None, so
 # that options that were not given can be told apart.
 _COMMON = [
@@ -38,13 +46,22 @@ _COMMON = [
     click.option(
         "--estimator",
         type=click.Choice(["sample", "hindsight"]),
-        help="[default: sample; transformer hindsight where it applies]",
+        help="Of the mean square: sampled, or, with less noise, for unit Gaussian losses.  [default: sample]",
     ),
-    click.option("--feedback", type=click.Choice(["full", "bandit"]), help="[default: full]"),
+    click.option("--feedback", type=click.Choice(["full", "bandit", "delayed"]), help="[default: full]"),
     click.option("--implicit-exploration", type=float, help="Of bandit feedback.  [default: 0.1]"),
+    click.option("--delay", type=int, help="Rounds that delayed feedback is late.  [default: 1]"),
     click.option("--steps", "num_steps", type=int, help="[default: 3000; transformer 1200]"),
     click.option("--batch-size", type=int, help="[default: 1024; swap-attention 512, transformer 256]"),
+    click.option("--optimizer", type=click.Choice(["adam", "adamw", "sgd"]), help="[default: adam]"),
     click.option("--learning-rate", type=float, help="[default: 0.02; transformer 0.001]"),
+    click.option(
+        "--schedule",
+        type=click.Choice(["constant", "linear", "cosine"]),
+        help="Of the learning rate.  [default: cosine]",
+    ),
+    click.option("--warm-up", type=int, help="Steps over which the learning rate rises.  [default: 20]"),
+    click.option("--keep", callback=_steps, help="Also keep the model after these steps: 20,40,80."),
     click.option("--device", default="cpu", show_default=True, help="Any torch device."),
     click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="CPU threads."),
     click.option(
@@ -110,7 +127,7 @@ def swap_attention(**options: Any) -> None:
 @click.option("--heads", type=int, help="[default: 4]")
 @click.option("--width", type=int, help="[default: 32]")
 @click.option("--mlp-ratio", type=int, help="Hidden units over width; 0 for attention alone.  [default: 4]")
-@click.option("--normalization", type=click.Choice(["none", "pre"]), help="[default: pre]")
+@click.option("--normalization", type=click.Choice(["none", "pre", "post"]), help="[default: pre]")
 @click.option("--positions", type=click.Choice(["none", "learned"]), help="[default: none]")
 @_objective
 @_common
@@ -185,7 +202,7 @@ def _train(model: str, options: dict[str, Any], of_model: tuple[str, ...]) -> No
     from regret_envs.agents.attention import checkpoint, training
 
     device, threads, out = options.pop("device"), options.pop("threads"), options.pop("out")
-    resume, overwrite = options.pop("resume"), options.pop("overwrite")
+    resume, overwrite, keep = options.pop("resume"), options.pop("overwrite"), options.pop("keep")
     given = {name: value for name, value in options.items() if value is not None}
     settings = {name: given.pop(name) for name in of_model if name in given}
     torch.set_num_threads(threads)
@@ -207,7 +224,7 @@ def _train(model: str, options: dict[str, Any], of_model: tuple[str, ...]) -> No
                         f"{out} already holds a training ({name}): give {hint}another --out, or --overwrite"
                     )
         with _Bar() as bar:
-            config = training.train(recipe, out, device=device, resume=resume, progress=bar)
+            config = training.train(recipe, out, device=device, resume=resume, keep=keep, progress=bar)
     except KeyboardInterrupt:
         click.echo(
             f"interrupted: the training is saved in {out}; continue with --out {out} --resume", err=True

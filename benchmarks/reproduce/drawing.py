@@ -9,6 +9,8 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from regret_envs.benchmarks.reproduce.checks import Reference
+
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Okabe and Ito's, which color-blind readers tell apart."""
 
@@ -29,9 +31,11 @@ def band(axes: Axes, x: npt.ArrayLike, curves: npt.ArrayLike, label: str, color:
         axes.fill_between(x, mean - error, mean + error, color=color, alpha=0.25, linewidth=0)
 
 
-def published(axes: Axes, x: float, value: float, error: float, color: str) -> None:
-    """A published figure beside ours: a hollow mark with its error, in the color of our curve."""
-    axes.errorbar(x, value, yerr=error, marker="D", markersize=5, color=color, mfc="white", capsize=3)
+def published(axes: Axes, x: float, number: Reference, color: str) -> None:
+    """A published number beside ours: a hollow mark with its error, in the color of our curve."""
+    axes.errorbar(
+        x, number.value, yerr=number.error, marker="D", markersize=5, color=color, mfc="white", capsize=3
+    )
 
 
 def save(figure: Figure, path: Path) -> None:

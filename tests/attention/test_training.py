@@ -42,6 +42,10 @@ EVERY = [
     tiny(stream="adaptive"),
     tiny(feedback="bandit", h="positive-square"),
     tiny(min_horizon=2, h="exponential"),
+    tiny(feedback="delayed", delay=2),
+    tiny("transformer", settings={"width": 8, "layers": 2, "normalization": "post"}, schedule="constant"),
+    tiny(optimizer="sgd", schedule="linear", learning_rate=0.01),
+    tiny("swap-attention", optimizer="adamw", warm_up=0),
 ]
 
 
@@ -203,6 +207,10 @@ def test_self_play_meets_expected_losses_of_the_games():
         (dict(h="cube"), "unknown h"),
         (dict(num_steps=0), "num_steps must be at least 1"),
         (dict(learning_rate=float("nan")), "learning_rate must be positive"),
+        (dict(warm_up=-1), "warm_up must be at least 0"),
+        (dict(optimizer="adamax"), "optimizer must be one of adam, adamw, sgd"),
+        (dict(schedule="step"), "schedule must be one of constant, linear, cosine"),
+        (dict(feedback="delayed", delay=0), "delay must be at least 1"),
         (dict(min_horizon=9), "min_horizon must lie in 2 … 5"),
         (dict(estimator="hindsight", stream="bernoulli"), "use estimator 'sample'"),
         (dict(estimator="hindsight", stream_settings={"scale": 2.0}), "use estimator 'sample'"),
@@ -232,3 +240,64 @@ def test_a_device_that_is_not_there(tmp_path):
     missing = f"cuda:{torch.cuda.device_count()}"  # devices are numbered from 0
     with pytest.raises(ValueError, match=rf"device '{missing}' is not there .*there is cpu"):
         training.train(tiny(), tmp_path, device=missing)
+
+
+def test_learning_rates_follow_their_schedule():
+    def rates(**changes):
+        trainer = Trainer(tiny(num_steps=40, learning_rate=0.5, **changes))
+        found = []
+        for trainer.step in (0, 9, 19, 20, 39):
+            found.append(trainer._learning_rate())
+        return np.array(found)
+
+    done = np.array([0, 9, 19, 20, 39]) / 40
+    warm = np.array([0.05, 0.5, 1, 1, 1])
+    assert np.allclose(rates(schedule="constant", warm_up=0), 0.5)
+    assert np.allclose(rates(schedule="constant"), 0.5 * warm)
+    assert np.allclose(rates(schedule="linear"), 0.5 * warm * (1 - done))
+    assert np.allclose(rates(), 0.5 * warm * (1 + np.cos(np.pi * done)) / 2)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
+def test_a_step_of_the_optimizers_by_hand(optimizer):
+    trainer = Trainer(tiny(optimizer=optimizer, schedule="constant", warm_up=0, learning_rate=0.01))
+    before = {name: p.detach().clone() for name, p in trainer.model.named_parameters()}
+    trainer.train_step()
+    for name, parameter in trainer.model.named_parameters():
+        gradient = parameter.grad.double()
+        if optimizer == "sgd":
+            expected = before[name] - 0.01 * gradient
+        else:  # Adam's first step is the gradient's sign, decoupled from the decay of 0.01
+            expected = before[name] * (1 - 0.01 * 0.01) - 0.01 * gradient / (gradient.abs() + 1e-8)
+        assert torch.allclose(parameter.detach().double(), expected.double(), atol=1e-6), name
+
+
+def test_iterates_are_kept_and_play(tmp_path):
+    recipe = tiny()
+    train(recipe, tmp_path / "whole", keep=(2, 5))
+    assert sorted(p.name for p in (tmp_path / "whole").glob("step-*")) == ["step-2", "step-5"]
+    model, config = load(tmp_path / "whole" / "step-2")
+    assert config.step == 2 and config.recipe == recipe
+    trainer = Trainer(recipe)
+    for _ in range(2):
+        trainer.train_step()
+    assert torch.equal(model.value, trainer.model.value.detach().double())
+    last, whole = (load(tmp_path / "whole" / name)[0] for name in ("step-5", ""))
+    assert torch.equal(last.value, whole.value)
+    with pytest.raises(ValueError, match="steps to keep lie in 1 … 5, got 6"):
+        train(recipe, tmp_path / "other", keep=(6,))
+
+
+def test_no_model_changes_its_estimator_by_itself():
+    for model in ("linear-attention", "swap-attention", "transformer"):
+        for stream in ("gaussian", "biased-gaussian"):
+            assert tiny(model, stream=stream).estimator == "sample"
+
+
+def test_delayed_losses_come_late():
+    recipe = tiny(feedback="delayed", delay=2, horizon=4)
+    model = make_model(recipe)
+    policies, losses = play_batch(model, recipe, training_world(recipe), 0, 3)
+    expected = model(losses)
+    # Round t + 2 plays on what round t would have played on.
+    assert torch.allclose(policies[:, 0], expected[:, 0]) and torch.allclose(policies[:, 2:], expected[:, :2])

@@ -26,6 +26,8 @@ VARIANTS = [
     dict(),
     dict(mlp_ratio=0, heads=1),
     dict(horizon_input=True, normalization="pre"),
+    dict(normalization="post"),
+    dict(normalization="post", mlp_ratio=0, positions="learned"),
 ]
 
 
@@ -123,10 +125,26 @@ def test_the_seed_makes_the_parameters():
     [
         (dict(width=30), "width a multiple of heads"),
         (dict(layers=0), "layers and heads must be at least 1"),
-        (dict(normalization="post"), "normalization must be one of none, pre"),
+        (dict(normalization="batch"), "normalization must be one of none, pre, post"),
         (dict(positions="rotary"), "positions must be one of none, learned"),
     ],
 )
 def test_settings_out_of_range(settings, says):
     with pytest.raises(ValueError, match=says):
         model_of(**settings)
+
+
+def test_post_normalization_normalizes_every_sum():
+    model = model_of(layers=1, normalization="post").double()
+    losses, block = losses_of(num_runs=2, horizon=5).double(), model.blocks[0]
+    tokens = torch.cat([model.first.expand(2, 1, -1), model.embedding(losses[:, :-1])], 1)
+    attended = torch.nn.functional.scaled_dot_product_attention(
+        *[part.unflatten(-1, (4, 8)).transpose(1, 2) for part in block.query_key_value(tokens).split(32, -1)],
+        is_causal=True,
+    )
+    x = block.norm_attention(tokens + block.out(attended.transpose(1, 2).flatten(2)))
+    x = block.norm_mlp(x + block.mlp(x))
+    # Its scale and shift start at 1 and 0, so that every token has mean 0 and variance 1 here.
+    assert torch.allclose(x.mean(-1), torch.zeros(2, 5).double(), atol=1e-9)
+    assert torch.allclose(x.var(-1, unbiased=False), torch.ones(2, 5).double(), atol=1e-3)
+    assert torch.allclose(model(losses), torch.softmax(model.read_out(x), -1), atol=1e-12)

@@ -1,0 +1,83 @@
+"""The figure of `training-paths`: paths in the plane of a published pair, with the pair and its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+
+from regret_envs.benchmarks.reproduce.checks import Options
+from regret_envs.benchmarks.reproduce.drawing import COLORS, panels, save
+
+if TYPE_CHECKING:
+    from regret_envs.benchmarks.reproduce.training_paths import Path, Target
+
+_LABELS = {
+    "regret": "$R_{20}$, biased Gaussian losses",
+    "cce": "CCE gap, weighted RPS, T = 20",
+    "mass_to_hedge": "mass moved to the nearest FTRL, %",
+    "ce": "pairwise CE gap",
+    "swap": "full-swap gap",
+    "ce_uncalibrated": "pairwise CE gap, uncalibrated",
+    "swap_uncalibrated": "full-swap gap, uncalibrated",
+}
+
+
+def draw(
+    options: Options,
+    paths: Mapping[str, Path],
+    targets: Sequence[Target],
+    references: Mapping[str, tuple[float, float]],
+) -> None:
+    """Write `training-paths.png`: a panel for each published pair."""
+    figure, axes = panels(len(targets))
+    for panel, target in zip(axes, targets, strict=True):
+        for color, recipe in zip(COLORS, target.recipes, strict=False):
+            if recipe in paths:
+                _path(panel, paths[recipe], target, recipe, color)
+        if target.measures[0] == "regret":
+            for marker, (name, (regret, gap)) in zip("^vs", references.items(), strict=True):
+                panel.plot(regret, gap, marker, color="0.5", markersize=5, label=name)
+        x, y = target.published
+        panel.errorbar(
+            x.value,
+            y.value,
+            xerr=x.error,
+            yerr=y.error,
+            fmt="D",
+            color="k",
+            mfc="white",
+            capsize=3,
+            zorder=5,
+            label="published",
+        )
+        panel.set(
+            xlabel=_LABELS[target.measures[0]],
+            ylabel=_LABELS[target.measures[1]],
+            title=target.name.split(":")[0],
+        )
+        panel.set_xlim(0, 3 * x.value if target.measures[0] == "mass_to_hedge" else 2 * x.value)
+        panel.set_ylim(0, 4 * y.value)
+        panel.legend(fontsize=7)
+    save(figure, options.out / "training-paths.png")
+
+
+def _path(panel: Axes, path: Path, target: Target, name: str, color: str) -> None:
+    steps = [step for step, means in path.items() if all(m in means for m in target.measures)]
+    x, y = ([path[step][measure] for step in steps] for measure in target.measures)
+    panel.errorbar(
+        [m.value for m in x],
+        [m.value for m in y],
+        xerr=[m.error for m in x],
+        yerr=[m.error for m in y],
+        color=color,
+        marker="o",
+        markersize=3,
+        linewidth=1,
+        elinewidth=0.6,
+        label=name,
+    )
+    for step, at_x, at_y in zip(steps, x, y, strict=True):
+        if step in (40, 120, 480, 3000):
+            panel.annotate(str(step), (at_x.value, at_y.value), fontsize=6, color=color, clip_on=True)
