@@ -9,6 +9,7 @@ from typing import Any
 
 from regret_envs.agents.base import Agent, Bounds
 from regret_envs.feedback import Takes
+from regret_envs.plugins import plugins
 
 
 @dataclass(frozen=True)
@@ -209,3 +210,13 @@ NEED_SETTINGS: dict[str, AgentEntry] = {
 def built_in() -> dict[str, AgentEntry]:
     """All built-in agents, those included that "all" leaves out."""
     return {**AGENTS, **NEED_SETTINGS, **OPPONENTS}
+
+
+def known_agents() -> tuple[dict[str, AgentEntry], list[str]]:
+    """The built-in agents, then those of plug-ins; and a line about each plug-in that is left out."""
+    found, problems = plugins("agents", built_in())
+    offered = {
+        name: AgentEntry(plugin.target, f"a plug-in of {plugin.distribution}")
+        for name, plugin in found.items()
+    }
+    return {**AGENTS, **offered}, problems

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import msgspec
 import numpy as np
 
 from regret_envs import games, streams
+from regret_envs.plugins import maker
 from regret_envs.worlds import World
 
 BUILT_IN = Path(__file__).parent / "families.toml"
@@ -102,9 +102,7 @@ def make_world(name: str, **settings: Any) -> World:
     Raises:
         ValueError, TypeError, ImportError, AttributeError: if there is none, or its settings are wrong.
     """
-    module, colon, attribute = name.partition(":")
-    if colon:
-        world: World = getattr(importlib.import_module(module), attribute)(**settings)
-        return world
+    if ":" in name:
+        return maker(name, World)(**settings)  # type: ignore[type-abstract]
     kind, _, rest = name.partition(".")
     return games.make(rest, **settings) if kind == "games" else streams.make(rest, **settings)

@@ -6,7 +6,6 @@ are never combined.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import msgspec
 from regret_envs import feedback, games, metrics, streams
 from regret_envs.feedback import Feedback
 from regret_envs.names import lookup
+from regret_envs.plugins import maker
 from regret_envs.worlds import World
 
 
@@ -85,11 +85,10 @@ def find_maker(world: str) -> Callable[..., Any]:
     Raises:
         UnknownNameError: if there is no such name; lists the near matches.
         ImportError, AttributeError: if the module or what it should contain is not there.
+        TypeError: if what is named is neither a world nor a function annotated to make one.
     """
-    module, colon, attribute = world.partition(":")
-    if colon:
-        made: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
-        return made
+    if ":" in world:
+        return maker(world, World)  # type: ignore[type-abstract]
     kind, _, name = world.partition(".")
     tables: dict[str, Mapping[str, Callable[..., Any]]] = {
         "streams": streams.STREAMS,
@@ -103,14 +102,15 @@ def make_world(task: Task) -> World:
 
     Raises:
         ValueError: if the world is unknown (lists the near matches) or its settings are wrong.
-        TypeError: if a setting is unknown, or what is named does not make a world.
-        ImportError: if a custom world cannot be imported.
+        TypeError: if a setting is unknown, or what is named is neither a world nor a function annotated to
+            make one, or makes something else.
+        ImportError, AttributeError: if a custom world cannot be imported.
     """
     if ":" in task.world:
-        world = find_maker(task.world)(**task.settings)
-        if not isinstance(world, World):
-            raise TypeError(f"{task.world} made {world!r}, which is not a regret_envs.worlds.World")
-        return world
+        made: object = find_maker(task.world)(**task.settings)
+        if not isinstance(made, World):
+            raise TypeError(f"{task.world} made {made!r}, which is not a regret_envs.worlds.World")
+        return made
     kind, _, name = task.world.partition(".")
     make = lookup("kind of world", kind, {"streams": streams.make, "games": games.make})
     return make(name, **task.settings)
