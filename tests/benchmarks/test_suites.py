@@ -100,7 +100,7 @@ def test_built_in_names():
         ("chicken_t50", "jordan_t1000", "task 'jordan_t1000': the id is a built-in task's"),
         ("bandit_t20", "chicken_t50", "two tasks with the id 'chicken_t50'"),
         ("games.chicken", "no_such_module:World", "task 'chicken_t50': No module named 'no_such_module'"),
-        ("games.chicken", "math:gcd", "task 'chicken_t50': math:gcd made 0, which is not a"),
+        ("games.chicken", "math:gcd", "task 'chicken_t50': math:gcd is not called, since"),
         ("[[task]]", "[[task", "mine.toml: "),
         (GOOD, "summary = ''", "has no tasks"),
     ],
