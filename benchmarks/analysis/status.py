@@ -1,14 +1,17 @@
-"""What is done of a plan, what failed and what is missing."""
+"""What is done of a plan, what failed and what is missing; nothing that rows name is imported."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
-from regret_envs.benchmarks.running.cells import BLOCK_RUNS, Cell
+from regret_envs.agents import registry
+from regret_envs.benchmarks.running.cells import BLOCK_RUNS
+from regret_envs.benchmarks.running.planning import plan
 from regret_envs.benchmarks.running.results import Cells, Engine, Row
+from regret_envs.benchmarks.tasks.task import Task
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -45,6 +48,53 @@ def asked_for(rows: Iterable[Row], fixed: Collection[str]) -> list[Asked]:
     ]
 
 
+State = tuple[str, str, str]
+"""(task, agent, what its cell is: "ok", "n/a", "failed" or "missing")."""
+
+
+def planned_states(asked: Asked, tasks: Sequence[Task], cells: Cells) -> dict[object, State]:
+    """The state of every cell of tasks that are known by name, by what tells cells apart.
+
+    Cells of built-in agents are told by their keys. A custom agent is not looked at: what counts as done is
+    what the rows have of the task, its seed and its block.
+    """
+    custom = [agent for agent in asked.agents if registry.custom_modules(agent)]
+    ours = [agent for agent in asked.agents if agent not in custom]
+    how = {"runs": asked.runs, "seed": asked.seed, "engine": asked.engine}
+    found: dict[object, State] = {}
+    for cell in plan(asked.suite, tasks, ours, **how):  # type: ignore[arg-type]
+        status = cells[cell.key][0].status if cell.key in cells else "missing"
+        found[cell.key] = cell.task.id, cell.agent, status
+    if custom:
+        spots = {
+            (cell.task.id, cell.seed, cell.block, cell.engine)
+            for cell in plan(asked.suite, tasks, ["uniform"], **how)  # type: ignore[arg-type]
+        }
+        found |= _states(spots, custom, cells)
+    return found
+
+
+def states_of_rows(tasks: Collection[str], agents: Sequence[str], cells: Cells) -> dict[object, State]:
+    """The state of every cell of tasks of which only results are known, as those in files.
+
+    Every agent is expected to have what any agent has.
+    """
+    first = [cell[0] for cell in cells.values() if cell[0].task in tasks and not cell[0].is_pairing]
+    spots = {(row.task, row.seed, row.block, row.engine) for row in first}
+    return _states(spots, agents, cells)
+
+
+def _states(
+    spots: Collection[tuple[str, int, int, str]], agents: Sequence[str], cells: Cells
+) -> dict[object, State]:
+    last = {(c[0].task, c[0].seed, c[0].block, c[0].engine, c[0].agent): c[0].status for c in cells.values()}
+    return {
+        (*spot, agent): (spot[0], agent, last.get((*spot, agent), "missing"))
+        for spot in sorted(spots)
+        for agent in agents
+    }
+
+
 class Progress(msgspec.Struct, frozen=True):
     """How many cells of a task or an agent are in which state."""
 
@@ -56,19 +106,18 @@ class Progress(msgspec.Struct, frozen=True):
     missing: int
 
 
-def progress(cells: Sequence[Cell], done: Cells) -> tuple[list[Progress], list[Progress]]:
+def progress(states: Iterable[State]) -> tuple[list[Progress], list[Progress]]:
     """By task and by agent, each with a last line for all."""
-    states = {c.key: done[c.key][0].status if c.key in done else "missing" for c in cells}
-    by_task = [(cell.task.id, states[cell.key]) for cell in cells]
-    by_agent = [(cell.agent, states[cell.key]) for cell in cells]
-    return _counted(by_task), _counted(by_agent)
+    states = list(states)
+    by_task = _counted((task, state) for task, _, state in states)
+    return list(by_task), list(_counted((agent, state) for _, agent, state in states))
 
 
-def _counted(named: Sequence[tuple[str, str]]) -> list[Progress]:
+def _counted(named: Iterable[tuple[str, str]]) -> Iterator[Progress]:
     counts = Counter(named)
-    total = Counter(state for _, state in named)
-    lines = {name: {s: counts[name, s] for s in total} for name in dict.fromkeys(n for n, _ in named)}
-    return [
-        Progress(name, sum(c.values()), *(c.get(s, 0) for s in ("ok", "n/a", "failed", "missing")))
-        for name, c in [*lines.items(), ("all", dict(total))]
-    ]
+    total: Counter[str] = Counter()
+    for (_, state), count in counts.items():
+        total[state] += count
+    lines = {name: {s: counts[name, s] for s in total} for name, _ in counts}
+    for name, c in [*lines.items(), ("all", dict(total))]:
+        yield Progress(name, sum(c.values()), *(c.get(s, 0) for s in ("ok", "n/a", "failed", "missing")))

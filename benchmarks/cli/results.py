@@ -10,9 +10,8 @@ import click
 from regret_envs.benchmarks.cli.common import (
     Usage,
     all_results_option,
-    chosen_agents,
-    chosen_tasks,
     listed,
+    named_tasks,
     read_rows,
     say,
     say_skipped,
@@ -173,18 +172,6 @@ def compare_command(
     tables.print_as(format_, found, [tables.compare_table(found, agents[0], agents[1], margin)])
 
 
-def _is_here(agent: str) -> bool:
-    """Whether the source of an agent is available; if not, say so."""
-    from regret_envs.agents import registry
-
-    try:
-        registry.source_hash(agent)
-    except (ImportError, ValueError) as error:
-        say(f"the missing cells of {agent} cannot be counted: {error}")
-        return False
-    return True
-
-
 @click.command("status")
 @click.option("--suite", help="Suites or tasks, comma-separated.  [default: those in the file]")
 @click.option("--agents", help="Agent specs, comma-separated.  [default: those in the file]")
@@ -195,38 +182,62 @@ def status_command(
     suite: str | None, agents: str | None, runs: int | None, seed: int | None, results: tuple[Path, ...]
 ) -> None:
     """Show how many cells are done, failed and missing."""
+    from regret_envs.agents import registry
+    from regret_envs.agents.catalogue import AGENTS
     from regret_envs.benchmarks.analysis import tables
-    from regret_envs.benchmarks.analysis.status import Asked, asked_for, progress
+    from regret_envs.benchmarks.analysis.comparable import comparable
+    from regret_envs.benchmarks.analysis.status import (
+        Asked,
+        asked_for,
+        planned_states,
+        progress,
+        states_of_rows,
+    )
     from regret_envs.benchmarks.analysis.usage import usage_by_agent
-    from regret_envs.benchmarks.running.planning import plan
     from regret_envs.benchmarks.running.results import complete_cells
     from regret_envs.benchmarks.tasks.core import TASKS
+    from regret_envs.benchmarks.tasks.suites import built_in_tasks
 
     rows = read_rows(results)
+    kept, notes = comparable(complete_cells(rows).values())
+    cells = {cell[0].key: cell for cell in kept}
     asked = asked_for(rows, {task.id for task in TASKS.values() if task.num_runs is not None})
-    if suite is not None:
+    ids = {a.suite: {row.task for row in rows if row.suite == a.suite} for a in asked}
+    if suite is not None and asked:
         every = tuple(dict.fromkeys(agent for a in asked for agent in a.agents))
         most = max(a.runs for a in asked)
+        ids = {suite: set(named_tasks(suite, rows))}
         asked = [Asked(suite, every, most, *which) for which in sorted({(a.seed, a.engine) for a in asked})]
-    given = chosen_agents(agents)[0] if agents else None
-    cells = {}
+    try:
+        given = [s for name in registry.split(agents or "") for s in (AGENTS if name == "all" else [name])]
+        given = [registry.canonical(spec) for spec in given]
+    except registry.SpecError as error:
+        if agents:
+            raise Usage(str(error)) from None
+        given = []
+    states = {}
     for a in asked:
         if seed is None or a.seed == seed:
+            a = Asked(a.suite, tuple(given) or a.agents, runs or a.runs, a.seed, a.engine)
+            named = built_in_tasks(a.suite)
             try:
-                tasks = chosen_tasks(a.suite)
-            except Usage as error:  # from files that are not known by name, or are gone
-                say(f"the missing cells of {a.suite!r} cannot be counted: {error.message}")
-                continue
-            here = given or [agent for agent in a.agents if _is_here(agent)]
-            planned = plan(a.suite, tasks, here, runs=runs or a.runs, seed=a.seed, engine=a.engine)
-            # Tasks of a fixed number of runs have one seed, whatever was asked.
-            cells.update({cell.key: cell for cell in planned})
-    if not cells:
-        raise click.ClickException("none of the suites in the file is known by name: give --suite")
-    by_task, by_agent = progress(list(cells.values()), complete_cells(rows))
+                # Tasks of a fixed number of runs have one seed, whatever was asked.
+                states |= planned_states(a, named, cells)
+            except (ImportError, ValueError) as error:
+                raise Usage(str(error)) from None
+            others = ids[a.suite] - {task.id for task in named}
+            of_others = {key: cell for key, cell in cells.items() if seed in (None, cell[0].seed)}
+            states |= states_of_rows(others, a.agents, of_others)
+    if not states:
+        raise click.ClickException(
+            f"{listed(results)} has nothing of that, except tournaments: regret-envs tournament shows those"
+        )
+    by_task, by_agent = progress(states.values())
     shown = [tables.progress_table("task", by_task), tables.progress_table("agent", by_agent)]
-    used = usage_by_agent(rows, tasks={cell.task.id for cell in cells.values()})
+    used = usage_by_agent(rows, tasks={task for task, *_ in states.values()})
     tables.show([*shown, tables.usage_table(used)] if used else shown)
+    for line in notes:
+        say(line)
 
 
 @click.command("export", short_help="Export the results as a Parquet file.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from regret_envs.benchmarks.cli.common import Usage, chosen_tasks, listed, read_rows
+from regret_envs.benchmarks.cli.common import Usage, listed, named_tasks, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,13 +72,13 @@ def selection(
     from regret_envs.agents import registry
     from regret_envs.names import UnknownNameError, lookup
 
-    ids = [task.id for task in chosen_tasks(suite)] if suite else None
     try:
         if metric is not None:
             check_metric_name(metric)
     except UnknownNameError as error:
         raise Usage(str(error)) from None
     rows = read_rows(results)
+    ids = named_tasks(suite, rows) if suite else None
     try:
         if tasks is not None:
             known = dict.fromkeys(row.task for row in rows)

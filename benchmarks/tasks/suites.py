@@ -24,7 +24,7 @@ A suite file names existing tasks and defines new ones, with the fields of `Task
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,41 @@ def find_tasks(names: str) -> list[Task]:
     return list(chosen.values())
 
 
+def task_ids(names: str, known: Collection[str]) -> list[str]:
+    """The ids of what `find_tasks` would find, for commands that read results: no world is made.
+
+    Args:
+        names: suites, tasks and suite files, comma-separated.
+        known: ids that are known from results, and may be named too.
+
+    Raises:
+        UnknownNameError: if a name is unknown; lists the near matches.
+        SuiteError: if a suite file is wrong in its form.
+        PluginError: if the plug-in of a suite does not import.
+    """
+    ids: dict[str, None] = {}
+    for name in (name.strip() for name in names.split(",")):
+        suites, tasks = plugins("suites", SUITES)[0], plugins("tasks", TASKS)[0]
+        if name.endswith(".toml"):
+            content = _parsed(name)
+            ids |= dict.fromkeys([*content.tasks, *(task.id for task in content.task)])
+        elif name in SUITES:
+            ids |= dict.fromkeys(SUITES[name].tasks)
+        elif name in known or name in TASKS or name in tasks:
+            ids[name] = None
+        else:
+            lookup("suite or task", name, {**SUITES, **TASKS, **suites, **tasks, **dict.fromkeys(known)})
+            ids |= dict.fromkeys(_suite(suites[name]).tasks)
+    return list(ids)
+
+
+def built_in_tasks(names: str) -> list[Task]:
+    """The built-in tasks that a comma-separated list of suites and tasks names; other names are passed over."""
+    named = [name.strip() for name in names.split(",")]
+    ids = [id for name in named for id in (SUITES[name].tasks if name in SUITES else [name])]
+    return [TASKS[id] for id in dict.fromkeys(ids) if id in TASKS]
+
+
 def default_runs(names: str) -> int:
     """The runs of a task where nothing is asked for: what the named suites agree on, else 64."""
     runs = {SUITES[name.strip()].runs if name.strip() in SUITES else 64 for name in names.split(",")}
@@ -100,17 +135,7 @@ def read_suite(path: str | Path) -> list[Task]:
             or a task is wrong.
         UnknownNameError, PluginError: as `find_tasks`.
     """
-    try:
-        raw = msgspec.toml.decode(Path(path).read_bytes())
-        for task in raw.get("task", ()) if isinstance(raw.get("task", ()), list) else ():
-            _own_payoffs(task)
-        content = msgspec.convert(raw, SuiteFile)
-    except OSError as error:
-        raise SuiteError(f"{path} cannot be read: {error.strerror or error}") from None
-    except msgspec.MsgspecError as error:
-        raise SuiteError(f"{path}: {error}{_near_field(str(error))}") from None
-    except (ValueError, TypeError, UnicodeDecodeError) as error:  # of the payoffs
-        raise SuiteError(f"{path}: {error}") from None
+    content = _parsed(path)
     own = [check_task(task, str(path)) for task in content.task]
     try:
         named = [task for name in content.tasks for task in _named(name)]
@@ -119,6 +144,21 @@ def read_suite(path: str | Path) -> list[Task]:
     if not named and not own:
         raise SuiteError(f"{path} has no tasks: give tasks = [...] or [[task]]")
     return [*named, *own]
+
+
+def _parsed(path: str | Path) -> SuiteFile:
+    """The contents of a suite file, right in their form."""
+    try:
+        raw = msgspec.toml.decode(Path(path).read_bytes())
+        for task in raw.get("task", ()) if isinstance(raw.get("task", ()), list) else ():
+            _own_payoffs(task)
+        return msgspec.convert(raw, SuiteFile)
+    except OSError as error:
+        raise SuiteError(f"{path} cannot be read: {error.strerror or error}") from None
+    except msgspec.MsgspecError as error:
+        raise SuiteError(f"{path}: {error}{_near_field(str(error))}") from None
+    except (ValueError, TypeError, UnicodeDecodeError) as error:  # of the payoffs
+        raise SuiteError(f"{path}: {error}") from None
 
 
 def _own_payoffs(task: Any) -> None:
@@ -216,10 +256,16 @@ def _named(name: str) -> Iterable[Task]:
     lookup("suite or task", name, {**SUITES, **TASKS, **suites, **tasks})
     if name in tasks:
         return [_task(tasks[name])]
-    suite = suites[name].load()
+    return [
+        TASKS[id] if id in TASKS else _task(lookup("task", id, tasks)) for id in _suite(suites[name]).tasks
+    ]
+
+
+def _suite(plugin: Plugin) -> Suite:
+    suite = plugin.load()
     if not isinstance(suite, Suite):
-        raise PluginError(f"{suites[name]} is {suite!r}, which is not a regret_envs.benchmarks.Suite")
-    return [TASKS[id] if id in TASKS else _task(lookup("task", id, tasks)) for id in suite.tasks]
+        raise PluginError(f"{plugin} is {suite!r}, which is not a regret_envs.benchmarks.Suite")
+    return suite
 
 
 def _task(plugin: Plugin) -> Task:

@@ -60,7 +60,7 @@ def test_every_command_goes_on_without_wrong_rows(command):
         "lines 34 to 37: message: missing",
     ):
         assert f"r.jsonl, {says}" in result.stderr
-    if command in ("leaderboard", "compare", "tables"):
+    if command in ("leaderboard", "compare", "status", "tables"):
         assert "hedge" in result.stdout and "wrong" not in result.stdout
     assert "Traceback" not in result.output
 
