@@ -102,6 +102,11 @@ def main(context: click.Context, log_level: str | None) -> None:
 @yes_option
 @allow_llm_option
 @click.option(
+    "--save-states",
+    is_flag=True,
+    help="Save long cells beside the results and resume them from there: pickles, which run code when loaded.",
+)
+@click.option(
     "--transcripts",
     type=click.Path(file_okay=False, path_type=Path),
     help="A folder for the transcripts of language models.",
@@ -124,6 +129,7 @@ def run(
     yes: bool,
     allow_llm: bool,
     transcripts: Path | None,
+    save_states: bool,
 ) -> None:
     """Run a suite and show the scores; cells that are already in the results file are not rerun.
 
@@ -148,10 +154,10 @@ def run(
     specs, lacking = chosen_agents(agents)
     if not specs:
         raise Usage("\n".join(lacking))
-    # Long cells resume where they were interrupted.
     measure = functools.partial(
         runner.measure,
         states=states_folder(results),
+        resume=save_states,
         allow_llm=allow_llm,
         transcripts=transcripts and transcripts.absolute(),
     )

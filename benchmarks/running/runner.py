@@ -37,6 +37,7 @@ def measure(
     cell: Cell,
     *,
     states: Path | None = None,
+    resume: bool = True,
     make: Callable[[str], Agent] | None = None,
     allow_llm: bool = False,
     transcripts: Path | None = None,
@@ -50,11 +51,12 @@ def measure(
         cell: the cell.
         states: a folder for the states of cells that take long. A cell that was interrupted resumes from
             there, with the same result. The files are pickles: use a folder of your own.
+        resume: whether states are saved and loaded; otherwise the folder only says how far cells are.
         make: makes an agent from a spec; None: `registry.make`.
         allow_llm: whether language models connect that the task names, and nobody typed.
         transcripts: a folder for the transcripts of language models; None: none are written.
     """
-    state = State(None if states is None else states / f"{cell.key}-{CODE_VERSION}.state")
+    state = State(None if states is None else states / f"{cell.key}-{CODE_VERSION}.state", pickles=resume)
     try:
         world = make_world(cell.task)
         layers = make_feedback(cell.task)

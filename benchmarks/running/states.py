@@ -37,17 +37,23 @@ class State:
     """The file with one cell's state, and one next to it with the share of the rounds played so far.
 
     The cell continues without a saved state where nothing can be written (as on another machine), an agent
-    does not pickle, or the state is larger than MAX_BYTES. The files are pickles: use a folder of your own.
+    does not pickle, or the state is larger than MAX_BYTES.
+
+    Args:
+        path: the file; None: nothing is written.
+        pickles: whether the state is saved and loaded, not only the share. States are pickles, which run code
+            when they are loaded: use a folder that nobody else writes to.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, pickles: bool = True) -> None:
         self._path = path
+        self._pickles = pickles
         self._shown = time.monotonic()
         self._due = self._shown + SAVE_SECONDS
 
     def load(self) -> Any:
         """What an interrupted run left; None if there is nothing that can be read."""
-        if self._path is not None:
+        if self._path is not None and self._pickles:
             # Unpickling may raise anything; the cell then starts over.
             with contextlib.suppress(Exception):
                 return pickle.loads(self._path.read_bytes())
@@ -62,7 +68,7 @@ class State:
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.with_suffix(_ROUNDS).write_text(f"{share:.4f}")
-        if now >= self._due:
+        if self._pickles and now >= self._due:
             try:
                 with replacing(self._path) as part, part.open("wb") as file:
                     pickle.dump(content, _Bounded(file))

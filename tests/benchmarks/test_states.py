@@ -1,10 +1,15 @@
 """States of long cells: kept, gone on from, and bounded."""
 
+import pickle
+
 import numpy as np
 import pytest
+from conftest import invoke
 
-from regret_envs.benchmarks.running import states
+from regret_envs.benchmarks.running import planning, states
+from regret_envs.benchmarks.running.cells import CODE_VERSION
 from regret_envs.benchmarks.running.states import State, shares_played
+from regret_envs.benchmarks.tasks.core import TASKS
 
 
 @pytest.fixture
@@ -42,3 +47,35 @@ def test_what_is_no_state_is_as_if_there_were_none(tmp_path):
     (tmp_path / "cell.state").write_bytes(b"no pickle")
     assert State(tmp_path / "cell.state").load() is None
     assert State(None).load() is None
+
+
+class Opened:
+    """Unpickling it makes a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_states_are_loaded_only_where_it_is_asked_for(tmp_path, at_once):
+    path, ran = tmp_path / "cell.state", tmp_path / "ran"
+    path.write_bytes(pickle.dumps(Opened(ran)))
+    state = State(path, pickles=False)
+    assert state.load() is None and not ran.exists()
+    state.keep(0.5, "content")
+    assert shares_played(tmp_path) == [0.5] and path.read_bytes() == pickle.dumps(Opened(ran))
+    State(path).load()
+    assert ran.exists()  # what the option is for, and why it is one
+
+
+def test_run_does_not_load_the_states_that_lie_beside_results(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (made,) = planning.plan("s", [TASKS["weighted_rps_t20"]], ["uniform"], runs=1, seed=0)
+    folder = tmp_path / "r.jsonl.states"
+    folder.mkdir()
+    (folder / f"{made.key}-{CODE_VERSION}.state").write_bytes(pickle.dumps(Opened(tmp_path / "ran")))
+    args = ("--agents", "uniform", "--results", "r.jsonl", "--executor", "local:1")
+    invoke("run", "--suite", "weighted_rps_t20", *args)
+    assert not (tmp_path / "ran").exists()
