@@ -88,18 +88,13 @@ def test_the_wheel_runs_a_suite_outside_the_repository(wheel, tmp_path):
     assert "| hedge " in printed and "| rm+ " in printed and (tmp_path / "regret-envs-results.jsonl").exists()
 
 
-def test_links_on_a_package_index_are_absolute_and_lead_to_files(wheel):
+def test_links_on_a_package_index_lead_outside(wheel):
     (metadata,) = wheel.glob("*.dist-info/METADATA")
     text = metadata.read_text("utf-8")
-    source = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Source"]
-    assert f"Project-URL: Source, {source}" in text and "Description-Content-Type: text/markdown" in text
+    assert "Description-Content-Type: text/markdown" in text
     links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not link.startswith("#")]
-    assert len(links) > 20
-    for link in links:
-        assert link.startswith("https://"), link
-        if link.startswith(source):
-            path = link.removeprefix(f"{source}/blob/main/").partition("#")[0]
-            assert (ROOT / path).exists(), link
+    assert len(links) >= 4 and all(link.startswith("https://") for link in links)
+    assert "the derivation" in text and "docs/concepts" not in text
 
 
 def test_the_package_list_is_the_folders():

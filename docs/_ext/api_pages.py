@@ -39,13 +39,6 @@ MODULES = {
 }
 """The public modules, in the order of the reference."""
 
-_ELSEWHERE = {"regret_envs.benchmarks.plotting": "regret_envs.benchmarks.analysis.figures"}
-
-
-def real(module: str) -> str:
-    """Where a module is imported from."""
-    return _ELSEWHERE.get(module, module)
-
 
 @functools.cache
 def names() -> Mapping[str, str]:
@@ -55,7 +48,7 @@ def names() -> Mapping[str, str]:
     """
     documented: dict[int, str] = {}
     found: dict[str, str] = {}
-    for module in map(real, MODULES):
+    for module in MODULES:
         imported = importlib.import_module(module)
         for name in _public(imported):
             value = getattr(imported, name)
@@ -63,6 +56,15 @@ def names() -> Mapping[str, str]:
             once = callable(value) and hasattr(value, "__module__")
             found[full] = documented.setdefault(id(value), full) if once else full
     return found
+
+
+def public_name(value: object) -> str | None:
+    """The name under which the reference has a class or function; None where it is not public."""
+    for full in names().values():
+        module, _, name = full.rpartition(".")
+        if getattr(importlib.import_module(module), name) is value:
+            return full
+    return None
 
 
 def _public(module: ModuleType) -> list[str]:
@@ -101,16 +103,15 @@ def write_pages(folder: Path) -> None:
     """One page per module, and their index."""
     rows = []
     for module, summary in MODULES.items():
-        target = real(module)
-        elsewhere = {n.removeprefix(f"{target}."): full for n, full in names().items() if n != full}
-        elsewhere = {n: full for n, full in elsewhere.items() if f"{target}.{n}" in names()}
-        body = [f".. automodule:: {target}", "   :members:", "   :undoc-members:", "   :show-inheritance:"]
-        if hasattr(importlib.import_module(target), "__all__"):
+        elsewhere = {n.removeprefix(f"{module}."): full for n, full in names().items() if n != full}
+        elsewhere = {n: full for n, full in elsewhere.items() if f"{module}.{n}" in names()}
+        body = [f".. automodule:: {module}", "   :members:", "   :undoc-members:", "   :show-inheritance:"]
+        if hasattr(importlib.import_module(module), "__all__"):
             body.append("   :imported-members:")
-        data = {n: getattr(importlib.import_module(target), n) for n in _data(target)}
+        data = {n: getattr(importlib.import_module(module), n) for n in _data(module)}
         body.append(f"   :exclude-members: {', '.join([*elsewhere, *data])}")
         for name, value in data.items():
-            body += ["", f".. py:data:: {name}", f"   :module: {target}", "", f"   {_described(value)}"]
+            body += ["", f".. py:data:: {name}", f"   :module: {module}", "", f"   {_described(value)}"]
         also = ", ".join(f"{{py:obj}}`{n} <{full}>`" for n, full in elsewhere.items())
         write(
             folder / f"{module}.md",

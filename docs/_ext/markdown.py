@@ -44,7 +44,14 @@ def document(obj: Any) -> tuple[str, dict[str, str]]:
         else:
             section = ""
             body.append(line)
-    return "\n".join(body).strip(), arguments
+    return _escaped("\n".join(body).strip()), arguments
+
+
+def _escaped(text: str) -> str:
+    """Stars outside code, bold and bullets are multiplication, or part of a name such as k*."""
+    pieces = re.split(r"(```.*?```|`[^`]*`|\*\*[^*\n]+\*\*)", text, flags=re.DOTALL)
+    pieces[::2] = [re.sub(r"(?<!^)(?<!\n)\*", r"\\*", piece) for piece in pieces[::2]]
+    return "".join(pieces)
 
 
 def arguments(maker: Callable[..., Any], also: Mapping[str, str] | None = None) -> str:

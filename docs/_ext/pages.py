@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import agent_pages
 import api_pages
+import env_pages
+import task_pages
 from sphinx.application import Sphinx
 
 
 def _write(app: Sphinx) -> None:
     folder = Path(app.srcdir) / "reference"
     api_pages.write_pages(folder / "api")
+    env_pages.write_pages(folder / "environments")
+    agent_pages.write_pages(folder / "agents")
+    task_pages.write_pages(folder / "tasks")
+    task_pages.write_worlds(folder / "worlds.md")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

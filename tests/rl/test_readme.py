@@ -1,4 +1,4 @@
-"""The snippets of the README files, each in the environment that has its library."""
+"""The snippets of the README files and the documentation, each in the environment that has its library."""
 
 import re
 from pathlib import Path
@@ -7,8 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SNIPPETS = [
-    pytest.param(module, code, id=f"{file.parent.name}-{module}")
-    for file in (ROOT / "README.md", ROOT / "examples" / "README.md")
+    pytest.param(module, code, id=f"{file.parent.name}-{file.stem}-{module}")
+    for file in (ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
     for module, code in re.findall(
         r"<!-- run with: (\w+) -->\n```python\n(.*?)```", file.read_text(), flags=re.DOTALL
     )
