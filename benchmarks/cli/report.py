@@ -54,22 +54,25 @@ def report_command(
 ) -> None:
     """Write leaderboard, curves and tournaments to one self-contained HTML file."""
     from regret_envs.agents.llm.transcripts import TranscriptError
-    from regret_envs.benchmarks.analysis.report import report
     from regret_envs.files import replacing
 
     found = selection(results, suite, tasks, agents)
-    try:
-        text = with_matplotlib(
-            lambda: report(
-                found.rows,
-                tasks=found.tasks,
-                agents=found.agents,
-                by=by,
-                margin=margin,
-                title=title,
-                transcripts=transcripts,
-            )
+
+    def make() -> str:
+        from regret_envs.benchmarks.report import report
+
+        return report(
+            found.rows,
+            tasks=found.tasks,
+            agents=found.agents,
+            by=by,
+            margin=margin,
+            title=title,
+            transcripts=transcripts,
         )
+
+    try:
+        text = with_matplotlib(make)
     except TranscriptError as error:
         raise click.ClickException(str(error)) from None
     try:

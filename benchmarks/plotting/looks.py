@@ -11,6 +11,8 @@ from functools import wraps
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+import numpy as np
+
 from regret_envs.benchmarks.analysis.tables import is_own
 
 if TYPE_CHECKING:
@@ -202,6 +204,20 @@ def figure_of(axes: Axes) -> Figure:
     if figure is None:
         raise ValueError("the axes were removed from their figure")
     return figure
+
+
+def power(value: float, place: int | None = None) -> str:
+    """The label of a tick on a logarithmic axis: 0.01, 100, 10⁵; plain text, which every reader can copy.
+
+    Args:
+        value: the tick's.
+        place: its number on the axis, which matplotlib gives.
+    """
+    if value == 0 or 1e-3 <= abs(value) < 1e5:
+        return f"{value:,g}".replace("-", "−")
+    exponent = round(np.log10(abs(value)))
+    digits = str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{'−' if value < 0 else ''}10{digits}"
 
 
 def outside_legend(axes: Axes) -> None:

@@ -11,7 +11,7 @@ from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.analysis.leaderboard import leaderboard
 from regret_envs.benchmarks.analysis.standings import Tournament, tournament
 from regret_envs.benchmarks.analysis.task_results import task_results
-from regret_envs.benchmarks.plotting.looks import figure_of, in_style, on_axes, write_caption
+from regret_envs.benchmarks.plotting.looks import figure_of, in_style, on_axes, power, write_caption
 from regret_envs.benchmarks.running.results import Row
 
 if TYPE_CHECKING:
@@ -144,6 +144,7 @@ def _draw(
                 axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=7, color=color)
     bar = figure_of(axes).colorbar(image, ax=axes, label=label, fraction=0.04, pad=0.02)
     bar.outline.set_visible(False)
+    bar.ax.yaxis.set_major_formatter(power)
     return axes
 
 

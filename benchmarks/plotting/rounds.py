@@ -24,6 +24,7 @@ from regret_envs.benchmarks.plotting.looks import (
     look,
     on_axes,
     outside_legend,
+    power,
     shown_and_others,
     write_caption,
 )
@@ -101,11 +102,13 @@ def curves(
         axes.plot(rounds, mean, label=agent, zorder=3, gid=f"agent {agent}", **look(agent).line())
         if error is not None:
             low, high = mean - 1.96 * error, mean + 1.96 * error
-            axes.fill_between(rounds, low, high, color=look(agent).color, alpha=0.12, linewidth=0, zorder=2)
+            shade = {"color": look(agent).color, "alpha": 0.12, "linewidth": 0, "zorder": 2}
+            axes.fill_between(rounds, low, high, gid=f"band {agent}", **shade)
     label = _draw_bound(axes, r, metric)
     axes.set_xlim(1, r.horizon)
     if r.horizon > 30:
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(power)
     else:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.margins(y=0.05)
@@ -181,6 +184,8 @@ def _set_scale(axes: Axes, scale: Scale, means: Sequence[FloatArray]) -> None:
         axes.set_yscale("symlog", linthresh=10 ** np.floor(np.log10(threshold)))
     else:
         axes.set_yscale(scale)
+    if scale in ("log", "symlog"):
+        axes.yaxis.set_major_formatter(power)
     if scale != "log" and len(negative):
         axes.axhline(0, color="#888888", linewidth=0.6, zorder=0)
 
@@ -227,6 +232,8 @@ def growth(found: Sequence[Verdict], *, axes: Axes | None = None) -> Axes:
         axes.plot(t[above], regret[above], "o", markersize=3, color=line["color"], label=label)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(power)
+    axes.yaxis.set_major_formatter(power)
     axes.set_xlabel("round t")
     axes.set_ylabel("mean external regret")
     outside_legend(axes)
