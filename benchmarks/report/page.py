@@ -45,20 +45,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _OTHER = {"score": "tasks", "task": "scores"}
 _MOST_ON_A_SIMPLEX = 4
 _MADE_WITH = ("numpy", "scipy", "matplotlib", "jinja2")
-_SCORE_COLUMNS = (
-    *(
-        "score",
-        "interval",
-        "mean_rank",
-        "iqm",
-        "iqm_interval",
-        "worst",
-        "worst_task",
-        "runs",
-        "n/a",
-        "failed",
-    ),
-)
+_SCORE_COLUMNS = ("score", "interval", "mean_rank", "iqm", "worst", "worst_task", "runs", "n/a", "failed")
 
 
 def report(
@@ -224,7 +211,7 @@ class _Builder:
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(4.6, 3.0), layout="none")
-        axes = figure.add_axes((0.15, 0.16, 0.83, 0.8))
+        axes = figure.add_axes((0.15, 0.16, 0.79, 0.8))
         plotting.curves(r, metric, agents=drawn, most=len(drawn), axes=axes, legend=False, caption=False)
         axes.set_title("")
         for line in axes.lines:
