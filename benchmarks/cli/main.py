@@ -104,7 +104,7 @@ def main(context: click.Context, log_level: str | None) -> None:
 @click.option(
     "--save-states",
     is_flag=True,
-    help="Save long cells beside the results and resume them from there: pickles, which run code when loaded.",
+    help="Save long cells beside the results and resume them from there: pickles, which run code when read.",
 )
 @click.option(
     "--transcripts",

@@ -115,7 +115,7 @@ def task_ids(names: str, known: Collection[str]) -> list[str]:
 
 
 def built_in_tasks(names: str) -> list[Task]:
-    """The built-in tasks that a list of suites and tasks names, separated by commas; others are passed over."""
+    """The built-in tasks in a list of suites and tasks, separated by commas; other names are passed over."""
     named = [name.strip() for name in names.split(",")]
     ids = [id for name in named for id in (SUITES[name].tasks if name in SUITES else [name])]
     return [TASKS[id] for id in dict.fromkeys(ids) if id in TASKS]
