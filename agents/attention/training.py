@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import signal
 import threading
@@ -17,12 +18,15 @@ from torch import Tensor
 
 from regret_envs.agents.attention import checkpoint, objectives
 from regret_envs.agents.attention.analysis import logit_step_size
+from regret_envs.agents.attention.log import TrainingLog
 from regret_envs.agents.attention.model import AttentionModel
 from regret_envs.agents.attention.recipe import Recipe, make_model, training_world
 from regret_envs.agents.attention.rollout import play_batch
+from regret_envs.progress import duration, every_minute
 
 _REPORT_SECONDS = 0.25
 _EVALUATION_BATCHES = 16
+_logger = logging.getLogger(__name__)
 
 _OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
@@ -59,6 +63,12 @@ class Progress:
     loss: float
     step_size: float
     seconds_left: float
+
+    def __str__(self) -> str:
+        return (
+            f"step {self.step} of {self.num_steps} done, loss {self.loss:.4g}, about "
+            f"{duration(self.seconds_left)} left"
+        )
 
 
 class Trainer:
@@ -141,6 +151,15 @@ class Trainer:
             values = [self.loss(step, self.recipe.batch_size)[0].item() for step in steps]
         return sum(values) / len(values)
 
+    def held_out_regret(self) -> float:
+        """The mean regret, of the objective's kind, on a batch that training has not seen."""
+        self.model.train()
+        recipe = self.recipe
+        with torch.no_grad():
+            step = recipe.num_steps + _EVALUATION_BATCHES
+            policies, losses = play_batch(self.model, recipe, self.world, step, recipe.batch_size)
+            return _REGRETS[recipe.objective](policies, losses).mean().item()
+
     def tensors(self) -> dict[str, Tensor]:
         """Parameters and the optimizer's moments, by name."""
         state: Mapping[Tensor, Any] = self._optimizer.state
@@ -174,9 +193,12 @@ def train(
     device: str = "cpu",
     resume: bool = False,
     keep: Collection[int] = (),
+    tensorboard: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> checkpoint.Config:
-    """Train a model and write its checkpoint.
+    """Train a model and write its checkpoint, and what happened, `training.csv` (see `log.TrainingLog`).
+
+    Logs the step, the loss and the time left once a minute at the level INFO.
 
     Interrupted (KeyboardInterrupt), the state is saved in `out` before the exception propagates.
 
@@ -186,6 +208,7 @@ def train(
         device: any torch device.
         resume: continue what was saved in `out`.
         keep: steps after which the model is kept too, each as a checkpoint `out/step-N`.
+        tensorboard: whether to write scalars for TensorBoard too.
         progress: called several times a second.
 
     Returns:
@@ -196,6 +219,7 @@ def train(
             step to keep is none of 1 … num_steps.
         CheckpointError: if there is nothing to resume, or it was made by another recipe.
         DivergedError: if the objective is not finite.
+        ImportError: if TensorBoard is asked for and not installed.
     """
     trainer = Trainer(recipe, device)
     for step in keep:
@@ -204,29 +228,38 @@ def train(
     if resume:
         checkpoint.resume_state(out, trainer)
     out.mkdir(parents=True, exist_ok=True)
+    log = TrainingLog(out, recipe.num_steps, step=trainer.step, tensorboard=tensorboard)
     reported = 0.0
+    last: Progress | None = None
     first, began = trainer.step, time.perf_counter()
     try:
-        with _interrupts_between_steps() as check:
+        with _interrupts_between_steps() as check, every_minute(_logger, lambda: str(last or "")):
             while trainer.step < recipe.num_steps:
                 value, policies, losses = trainer.train_step()
                 if trainer.step in keep:
                     kept = out / f"step-{trainer.step}"
                     checkpoint.save(kept, trainer.model, recipe, trainer.final_loss(), step=trainer.step)
                 now = time.perf_counter()
-                due = now - reported > _REPORT_SECONDS or trainer.step == recipe.num_steps
-                if progress is not None and due:
+                if log.is_due(trainer.step):
+                    step_size = getattr(trainer.model, "step_size", None)
+                    k = None if step_size is None else step_size()
+                    log.write(trainer.step, [value.item(), trainer.held_out_regret(), k, trainer.seconds])
+                if now - reported > _REPORT_SECONDS or trainer.step == recipe.num_steps:
                     reported = now
                     pace = (now - began) / (trainer.step - first)
                     left = pace * (recipe.num_steps - trainer.step)
                     fitted = logit_step_size(policies, losses)
-                    progress(Progress(trainer.step, recipe.num_steps, value.item(), fitted, left))
+                    last = Progress(trainer.step, recipe.num_steps, value.item(), fitted, left)
+                    if progress is not None:
+                        progress(last)
                 check()
             final_loss = trainer.final_loss()
             check()
     except KeyboardInterrupt:
         checkpoint.save_state(out, trainer)
         raise
+    finally:
+        log.close()
     return checkpoint.save(out, trainer.model, recipe, final_loss)
 
 

@@ -68,8 +68,9 @@ def run_cells(
         raise Usage("--cell-timeout: a thread of a Dask worker cannot be ended; the other executors can")
     from regret_envs.benchmarks.running import cells as planned
     from regret_envs.benchmarks.running import driver, executors
-    from regret_envs.benchmarks.running.pace import Pace, every_minute
+    from regret_envs.benchmarks.running.pace import Pace, logger
     from regret_envs.benchmarks.running.results import ResultsError, Writer, complete_cells, read
+    from regret_envs.progress import every_minute
 
     context = click.get_current_context()
     try:
@@ -94,7 +95,7 @@ def run_cells(
                 )
                 states = states_folder(results)
                 pace = Pace(to_run)
-                with _Bar(pace, states) as bar, every_minute(pace.__str__):
+                with _Bar(pace, states) as bar, every_minute(logger, pace.__str__):
                     finished_chunks = driver.run(
                         to_run, pool, measure=measure, cell_timeout=cell_timeout, say=say
                     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from regret_envs.benchmarks.cli.logs import log_level_option
 from regret_envs.rooms import rooms
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ _COMMON = [
     click.option(
         "--out", type=click.Path(file_okay=False, path_type=Path), help="[default: runs/MODEL-dD-tT-seedS]"
     ),
+    click.option("--tensorboard", is_flag=True, help="Write scalars for TensorBoard (extra tensorboard)."),
+    log_level_option,
     click.option("--resume", is_flag=True, help="Resume an interrupted training."),
     click.option("--overwrite", is_flag=True, help="Overwrite what is in --out."),
 ]
@@ -199,10 +202,11 @@ def universal(
 def _train(model: str, options: dict[str, Any], of_model: tuple[str, ...]) -> None:
     import torch
 
-    from regret_envs.agents.attention import checkpoint, training
+    from regret_envs.agents.attention import checkpoint, log, training
 
     device, threads, out = options.pop("device"), options.pop("threads"), options.pop("out")
     resume, overwrite, keep = options.pop("resume"), options.pop("overwrite"), options.pop("keep")
+    tensorboard = options.pop("tensorboard")
     given = {name: value for name, value in options.items() if value is not None}
     settings = {name: given.pop(name) for name in of_model if name in given}
     torch.set_num_threads(threads)
@@ -224,18 +228,27 @@ def _train(model: str, options: dict[str, Any], of_model: tuple[str, ...]) -> No
                         f"{out} already holds a training ({name}): give {hint}another --out, or --overwrite"
                     )
         with _Bar() as bar:
-            config = training.train(recipe, out, device=device, resume=resume, keep=keep, progress=bar)
+            config = training.train(
+                recipe,
+                out,
+                device=device,
+                resume=resume,
+                keep=keep,
+                tensorboard=tensorboard,
+                progress=bar,
+            )
     except KeyboardInterrupt:
         click.echo(
             f"interrupted: the training is saved in {out}; continue with --out {out} --resume", err=True
         )
         raise click.exceptions.Exit(130) from None
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, ImportError) as error:
         raise click.UsageError(str(error)) from None
     except training.DivergedError as error:
         raise click.ClickException(str(error)) from None
     step = "" if config.step_size is None else f", step size {config.step_size:.4f}"
     click.echo(f"final loss {config.final_loss:.4f}{step}")
+    click.echo(f"{out / log.LOG_FILE} says what happened; regret-envs plot --training {out} draws it")
     click.echo(f'{out} plays as "checkpoint:{out}"')
 
 

@@ -19,10 +19,11 @@ import msgspec
 from regret_envs.agents import Agent, registry
 from regret_envs.benchmarks.running import driver, planning, runner
 from regret_envs.benchmarks.running.executors import LocalPool
-from regret_envs.benchmarks.running.pace import Pace, every_minute
+from regret_envs.benchmarks.running.pace import Pace, logger
 from regret_envs.benchmarks.running.results import Row
 from regret_envs.benchmarks.tasks.suites import find_tasks
 from regret_envs.benchmarks.tasks.task import Task
+from regret_envs.progress import every_minute
 
 
 def evaluate(
@@ -72,7 +73,7 @@ def evaluate(
     with LocalPool(num_workers) if num_workers else _Here() as pool:
         rows = []
         pace = Pace(cells)
-        with every_minute(pace.__str__):
+        with every_minute(logger, pace.__str__):
             for finished in driver.run(cells, pool, measure=measure, cell_timeout=cell_timeout):
                 pace.advance(finished)
                 rows += [row for cell_rows in finished for row in cell_rows]

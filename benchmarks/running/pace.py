@@ -1,22 +1,16 @@
-"""How far a run is: what is done, what failed and the time left, as a line a minute in the log."""
+"""How far a run is: what is done, what failed and the time left."""
 
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from regret_envs.benchmarks.running.cells import Cell
 from regret_envs.benchmarks.running.results import Row
+from regret_envs.progress import duration
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-LINE_SECONDS = 60.0
-_logger = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 class Pace:
@@ -45,7 +39,7 @@ class Pace:
             self._done += 1
             self._failed += row.status == "failed"
             self.cost += self._costs[row.key]
-            _logger.debug("%s on %s: %s", row.agent, row.task, row.status)
+            logger.debug("%s on %s: %s", row.agent, row.task, row.status)
 
     @property
     def counts(self) -> str:
@@ -58,32 +52,3 @@ class Pace:
             return self.counts
         left = (self._clock() - self._began) * (self.total / self.cost - 1)
         return f"{self.counts}, about {duration(left)} left"
-
-
-@contextmanager
-def every_minute(line: Callable[[], str]) -> Iterator[None]:
-    """Log a line every minute at the level INFO, from a thread, for as long as the context lasts."""
-    end = threading.Event()
-
-    def write() -> None:
-        while not end.wait(LINE_SECONDS):
-            _logger.info("%s", line())
-
-    thread = threading.Thread(target=write, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        end.set()
-        thread.join()
-
-
-def duration(seconds: float) -> str:
-    """A time for people: "40 s", "3 min", "1 h 20 min"."""
-    if seconds < 59.5:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"

@@ -6,9 +6,9 @@ import threading
 import pytest
 from conftest import cell, invoke
 
+from regret_envs import progress
 from regret_envs.benchmarks import evaluate
-from regret_envs.benchmarks.running import pace as pace_module
-from regret_envs.benchmarks.running.pace import Pace, duration, every_minute
+from regret_envs.benchmarks.running.pace import Pace, logger
 from regret_envs.benchmarks.running.planning import plan
 from regret_envs.benchmarks.tasks.core import TASKS
 
@@ -61,21 +61,21 @@ def test_the_time_left_follows_from_the_cost_that_is_done():
     ],
 )
 def test_durations(seconds, text):
-    assert duration(seconds) == text
+    assert progress.duration(seconds) == text
 
 
 def test_a_line_is_logged_while_something_long_runs(lines, monkeypatch):
-    monkeypatch.setattr(pace_module, "LINE_SECONDS", 0.001)
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.001)
     before = threading.active_count()
-    with every_minute(lambda: "half of it"):
+    with progress.every_minute(logger, lambda: "half of it"):
         assert lines.any.wait(30)
-    assert lines.texts[0] == (pace_module.__name__, "INFO", "half of it")
+    assert lines.texts[0] == (logger.name, "INFO", "half of it")
     assert threading.active_count() == before
 
 
 def test_evaluate_logs_every_cell_for_those_who_ask(lines):
     evaluate(["uniform"], tasks="gaussian_d3_t20", runs=2)
-    assert (pace_module.__name__, "DEBUG", "uniform on gaussian_d3_t20: ok") in lines.texts
+    assert (logger.name, "DEBUG", "uniform on gaussian_d3_t20: ok") in lines.texts
 
 
 def test_the_log_of_the_command_line(tmp_path, monkeypatch):
@@ -93,7 +93,7 @@ def test_the_log_of_the_command_line(tmp_path, monkeypatch):
 
 def test_a_command_without_a_terminal_says_how_far_it_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(pace_module, "LINE_SECONDS", 0.001)
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.001)
     args = ["--suite", "weighted_rps_t1000", "--agents", "blum-mansour,hedge", "--runs", "64"]
     shown = invoke("run", *args, "--executor", "local:1").stderr
     assert " of 2 cells done" in shown
