@@ -235,7 +235,7 @@ def test_dask_forgets_what_was_read(folder):
 
 
 def test_nobody_answers(folder):
-    says = {"dask": "no Dask scheduler answers", "ray": "Ray cannot be reached"}
+    says = {"dask": "there is no Dask scheduler at", "ray": "Ray cannot be reached"}
     for kind, module in (("dask", "distributed"), ("ray", "ray")):
         done = subprocess.run(command(f"{kind}://127.0.0.1:9"), capture_output=True, text=True)
         assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
