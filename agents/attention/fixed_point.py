@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -61,6 +62,54 @@ def stationary_distribution(transitions: Tensor) -> Tensor:
     """
     pi: Tensor = _Stationary.apply(transitions)  # type: ignore[no-untyped-call]
     return pi
+
+
+_LARGEST_TREE = 6
+
+
+@functools.cache
+def spanning_trees(num_states: int) -> Tensor:
+    """Every spanning tree of the complete graph, directed to a root: d^(d−1) of them.
+
+    Returns:
+        Integers of shape (trees, num_states): where each state leads to; the root leads to itself.
+
+    Raises:
+        ValueError: beyond 6 states, where there are more than 7,776 trees.
+    """
+    if not 1 <= num_states <= _LARGEST_TREE:
+        raise ValueError(f"trees are enumerated for 1 to {_LARGEST_TREE} states, got {num_states}")
+    parents = torch.cartesian_prod(*[torch.arange(num_states)] * num_states).view(-1, num_states)
+    reached = parents
+    for _ in range(num_states):
+        reached = torch.gather(parents, 1, reached)
+    roots = parents == torch.arange(num_states)
+    # One state leads to itself, and every path ends in it.
+    return parents[(roots.sum(1) == 1) & (reached == roots.int().argmax(1, keepdim=True)).all(1)]
+
+
+def tree_distribution(transitions: Tensor) -> Tensor:
+    """π = Pπ by the Markov chain tree theorem: π_i ∝ Σ over trees to i of Π P[parent(j), j].
+
+    A sum of products: no fixed point has to be found or differentiated, at the price of d^(d−1) terms.
+    Leighton and Rivest 1983; in learning, Anagnostides et al. 2023.
+
+    Args:
+        transitions: shape (..., num_actions, num_actions), P[..., j, i] from i to j.
+
+    Returns:
+        Shape (..., num_actions).
+
+    Raises:
+        ValueError: beyond 6 actions.
+    """
+    d = transitions.shape[-1]
+    trees = spanning_trees(d).to(transitions.device)
+    states = torch.arange(d, device=transitions.device)
+    roots = trees == states
+    edges = transitions[..., trees, states].masked_fill(roots, 1.0)
+    weights = edges.prod(-1) @ roots.to(transitions)
+    return weights / weights.sum(-1, keepdim=True)
 
 
 def power_iteration(transitions: Tensor, num_iterations: int) -> tuple[Tensor, Tensor]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self, get_args
 
 import torch
 from torch import Tensor, nn
 
-from regret_envs.agents.attention.fixed_point import power_iteration, stationary_distribution
+from regret_envs.agents.attention.fixed_point import (
+    power_iteration,
+    spanning_trees,
+    stationary_distribution,
+    tree_distribution,
+)
 from regret_envs.agents.attention.model import AttentionModel, HorizonFactor, one_of, sums_before
 from regret_envs.arrays import FloatArray
 
 Form = Literal["full", "block"]
-FixedPoint = Literal["implicit", "unrolled"]
+FixedPoint = Literal["implicit", "unrolled", "tree"]
 
 
 class _State(NamedTuple):
@@ -37,8 +42,9 @@ class SwapAttention(AttentionModel):
             sees its own, V⁽ʲ⁾ of shape (d, d), O(d³).
         logit_scale: c. Training in block form shows blocks at full scale, where play supplies
             π_t(j) ℓ_t, about 1/d of it: such a model is deployed with c = d. Else 1.
-        fixed_point: the gradient of the fixed-point layer: "implicit", or "unrolled" through
-            `num_iterations` of power iteration, which leaves its largest residual in `residual`.
+        fixed_point: the gradient of the fixed-point layer: "implicit"; "unrolled" through
+            `num_iterations` of power iteration, which leaves its largest residual in `residual`; or
+            "tree", by the Markov chain tree theorem, up to d = 6.
         num_iterations: of power iteration.
         reference_horizon: as in `LinearAttention`.
         init_scale: standard deviation of the random initial parameters.
@@ -64,10 +70,12 @@ class SwapAttention(AttentionModel):
     ) -> None:
         super().__init__()
         one_of("form", form, ("full", "block"))
-        one_of("fixed_point", fixed_point, ("implicit", "unrolled"))
+        one_of("fixed_point", fixed_point, get_args(FixedPoint))
         self.num_actions, self.form, self.logit_scale = num_actions, form, logit_scale
         self.fixed_point, self.num_iterations = fixed_point, num_iterations
         self.residual = 0.0
+        if fixed_point == "tree":
+            spanning_trees(num_actions)  # raises where there are too many
         d, seen = num_actions, num_actions**2 if form == "full" else num_actions
 
         def parameter(*shape: int) -> nn.Parameter:
@@ -150,6 +158,8 @@ class SwapAttention(AttentionModel):
         transitions = torch.softmax(logits * state.factor, -1).mT
         if self.fixed_point == "implicit" or not torch.is_grad_enabled():
             policy = stationary_distribution(transitions)
+        elif self.fixed_point == "tree":
+            policy = tree_distribution(transitions)
         else:
             policy, residual = power_iteration(transitions, self.num_iterations)
             self.residual = float(residual.max())

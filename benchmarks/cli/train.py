@@ -115,7 +115,9 @@ def linear_attention(**options: Any) -> None:
 
 @train.command("swap-attention")
 @click.option("--form", type=click.Choice(["full", "block"]), help="[default: full]")
-@click.option("--fixed-point", type=click.Choice(["implicit", "unrolled"]), help="[default: implicit]")
+@click.option(
+    "--fixed-point", type=click.Choice(["implicit", "unrolled", "tree"]), help="[default: implicit]"
+)
 @click.option("--num-iterations", type=int, help="Of the unrolled fixed point.  [default: 200]")
 @click.option("--init-scale", type=float, help="Of the random parameters.  [default: 0.1]")
 @_objective

@@ -19,6 +19,7 @@ def _attention(module: str, summary: str, in_all: bool = True) -> Reproduction:
 
 REPRODUCTIONS: dict[str, Reproduction] = {
     "fig1": _attention("fig1", "k*(d, T): scaling, uniqueness, stationarity"),
+    "stationarity": _attention("stationarity", "Theorems 1 and 2: gradients, k* over d, the fixed point"),
     "fig2": _attention("fig2", "One layer against FTRL; R_t/t of deeper Transformers"),
     "fig4": _attention("fig4", "CCE and CE gaps in weighted rock–paper–scissors"),
     "table1": _attention("table1", "Identity operator: FTRL with the ℓ₂ regularizer"),

@@ -29,6 +29,8 @@ _EXPLORATION = 0.1
 
 _VARIANTS: dict[str, dict[str, Any]] = {
     "as published": {},
+    "full K/Q form": {"settings": {"form": "full"}},
+    "losses 2 rounds late": {"feedback": "delayed", "delay": 2, "batch_size": 256, "num_steps": 400},
     "biased Gaussian": {"stream": "biased-gaussian"},
     "Rademacher": {"stream": "rademacher"},
     "positive part squared": {"h": "positive-square"},

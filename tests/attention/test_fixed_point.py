@@ -4,6 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from regret_envs.agents.attention import fixed_point
 from regret_envs.agents.attention.fixed_point import power_iteration, stationary_distribution
 from regret_envs.agents.swap.stationary import stationary_distribution as reference
 
@@ -92,3 +93,32 @@ def test_one_action():
     pi = stationary_distribution(p)
     pi.sum().backward()
     assert pi.tolist() == [[1.0], [1.0]] and p.grad.abs().max() == 0
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
+def test_the_markov_chain_tree_theorem_gives_the_stationary_law(d):
+    trees = fixed_point.spanning_trees(d)
+    assert len(trees) == d ** (d - 1) == len(torch.unique(trees, dim=0))  # Cayley
+    generator = torch.Generator().manual_seed(d)
+    transitions = torch.softmax(3 * torch.randn(7, d, d, generator=generator, dtype=torch.float64), -2)
+    ours, theirs = (
+        fixed_point.tree_distribution(transitions),
+        fixed_point.stationary_distribution(transitions),
+    )
+    assert torch.allclose(ours, theirs, rtol=1e-12, atol=0)
+
+
+def test_beyond_six_states_there_are_too_many_trees():
+    with pytest.raises(ValueError, match="1 to 6 states, got 7"):
+        fixed_point.spanning_trees(7)
+
+
+def test_the_tree_s_gradient_is_the_implicit_one():
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(5, 4, 4, generator=generator, dtype=torch.float64, requires_grad=True)
+    weights = torch.randn(5, 4, generator=generator, dtype=torch.float64)
+    gradients = []
+    for layer in (fixed_point.tree_distribution, fixed_point.stationary_distribution):
+        value = (layer(torch.softmax(logits, -2)) * weights).sum()
+        gradients.append(torch.autograd.grad(value, logits)[0])
+    assert torch.allclose(*gradients, rtol=1e-10, atol=1e-13)

@@ -131,3 +131,60 @@ def test_the_gradient_of_the_hindsight_form_has_less_noise():
     error = np.hypot(sample.std(), hindsight.std()) / np.sqrt(40)
     assert abs(sample.mean() - hindsight.mean()) < 4 * error
     assert hindsight.std() < 0.6 * sample.std()
+
+
+def test_on_biased_losses_the_two_forms_differ():
+    # Stein's identity needs losses whose past says nothing about the future.
+    generator = torch.Generator().manual_seed(2)
+    bias = 0.35 * torch.randn(20_000, 1, 3, generator=generator, dtype=torch.float64)
+    losses = bias + torch.randn(20_000, 20, 3, generator=generator, dtype=torch.float64)
+    with torch.no_grad():
+        policies = LinearAttention.from_step_size(0.448, 3)(losses)
+        difference = objectives.external_regret(policies, losses).square() - objectives.hindsight_brier(
+            policies, losses
+        )
+    error = float(difference.std()) / np.sqrt(len(difference))
+    assert float(difference.mean()) < -40 * error  # about −60 ± 1
+
+
+def test_swap_regret_the_fixed_point_and_both_gradients_against_autograd_written_out():
+    """Everything anew: softmax heads, π by a linear solve, swap regret by its definition over all swaps."""
+    import itertools
+
+    generator = torch.Generator().manual_seed(4)
+    d, horizon, runs = 3, 5, 4
+    losses = torch.randn(runs, horizon, d, generator=generator, dtype=torch.float64)
+    start = SwapAttention(d, init_scale=0.5, generator=generator).double()
+    value, bias, score = (
+        p.detach().clone().requires_grad_() for p in (start.value, start.value_bias, start.score)
+    )
+    total = 0.0
+    for run in range(runs):
+        policy, logits, played = torch.full((d,), 1 / d, dtype=torch.float64), torch.zeros(d, d).double(), []
+        for t in range(horizon):
+            played.append(policy)
+            seen = torch.outer(policy, losses[run, t]).flatten()
+            logits = logits + torch.stack(
+                [(value[j] @ seen + bias[j]) * (1 + score[j] @ seen) for j in range(d)]
+            )
+            chain = torch.softmax(logits, -1).T
+            system = torch.cat([(torch.eye(d).double() - chain)[:-1], torch.ones(1, d).double()])
+            policy = torch.linalg.solve(system, torch.tensor([0.0] * (d - 1) + [1.0]).double())
+        regret = max(
+            sum(
+                played[t][i] * (losses[run, t, i] - losses[run, t, swap[i]])
+                for t in range(horizon)
+                for i in range(d)
+            )
+            for swap in itertools.product(range(d), repeat=d)
+        )
+        total = total + regret**2 / runs
+    expected = torch.autograd.grad(total, (value, bias, score))
+    for fixed_point in ("implicit", "unrolled", "tree"):
+        model = SwapAttention(d, fixed_point=fixed_point, num_iterations=400).double()
+        model.load_state_dict(start.state_dict())
+        loss = objectives.swap_regret_loss(model(losses), losses)
+        assert float(loss.detach()) == pytest.approx(float(total.detach()), abs=1e-9)
+        ours = torch.autograd.grad(loss, (model.value, model.value_bias, model.score))
+        for a, b in zip(ours, expected, strict=True):
+            assert torch.allclose(a, b, rtol=1e-7, atol=1e-9)

@@ -201,6 +201,7 @@ def test_deep_results_are_computed_unless_it_is_quick(tmp_path, monkeypatch, set
 def test_every_room_is_there():
     assert [name for name, entry in REPRODUCTIONS.items() if entry.in_all] == [
         "fig1",
+        "stationarity",
         "fig2",
         "fig4",
         "table1",
