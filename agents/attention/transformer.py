@@ -157,6 +157,29 @@ class Transformer(AttentionModel):
             x = block.finish(x, functional.scaled_dot_product_attention(*block.split(x), is_causal=True))
         return torch.softmax(self.read_out(self.norm(x)), -1)
 
+    def attention(self, losses: Tensor) -> Tensor:
+        """How much every token attends to itself and those before, in every layer and head.
+
+        Args:
+            losses: shape (num_runs, horizon, num_actions).
+
+        Returns:
+            Shape (layers, num_runs, heads, horizon, horizon); rows sum to 1. Token t is that of ℓ_{t−1}, the
+            first one the learned vector.
+        """
+        num_runs, horizon, _ = losses.shape
+        first = self.first.expand(num_runs, 1, -1)
+        x = self._add_place(torch.cat([first, self.embedding(losses[:, :-1])], 1), 0, horizon)
+        future = torch.ones(horizon, horizon, dtype=torch.bool, device=x.device).triu(1)
+        layers = []
+        for block in self.blocks:
+            assert isinstance(block, _Block)
+            q, k, v = block.split(x)
+            scores = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(future, -math.inf)
+            layers.append(torch.softmax(scores, -1))
+            x = block.finish(x, layers[-1] @ v)
+        return torch.stack(layers)
+
     def begin(self, num_runs: int, horizon: int | None) -> _State:
         """Play the first token."""
         horizon = self.horizon if horizon is None else horizon

@@ -26,6 +26,7 @@ from regret_envs.benchmarks.cli.common import (
     say,
     yes_option,
 )
+from regret_envs.benchmarks.cli.inspect import inspect_command
 from regret_envs.benchmarks.cli.list import list_command
 from regret_envs.benchmarks.cli.logs import LEVELS, log_level_option, show_logs
 from regret_envs.benchmarks.cli.play import tournament_command
@@ -192,6 +193,7 @@ for _command in (
     plot_command,
     report_command,
     check_command,
+    inspect_command,
 ):
     main.add_command(_command)
 main.add_command(reproduce)
