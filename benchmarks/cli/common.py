@@ -78,6 +78,9 @@ cell_timeout_option = click.option(
 allow_llm_option = click.option(
     "--allow-llm", is_flag=True, help="Let language models connect that a suite file names."
 )
+force_option = click.option(
+    "--force", is_flag=True, help="Play what is estimated not to end or not to fit into memory."
+)
 yes_option = click.option("--yes", is_flag=True, help=f"Make more than {MOST_REQUESTS:,} requests.")
 
 
@@ -94,16 +97,31 @@ def left_out(line: str) -> None:
     click.get_current_context().meta[LEFT_OUT] = True
 
 
-def chosen_tasks(names: str) -> list[Task]:
-    """The tasks of suites, tasks and suite files, comma-separated."""
+def chosen_tasks(names: str, *, force: bool = False) -> list[Task]:
+    """The tasks of suites, tasks and suite files, comma-separated; wrong ones of files are left out."""
     from regret_envs.benchmarks.tasks.suites import SuiteError, find_tasks
     from regret_envs.names import UnknownNameError
     from regret_envs.plugins import PluginError
 
     sys.path.insert(0, os.getcwd())
+    wrong: list[str] = []
     try:
-        return find_tasks(names)
+        found = find_tasks(names, force=force, wrong=wrong)
     except (UnknownNameError, SuiteError, PluginError) as error:
+        raise Usage(str(error)) from None
+    if not found:
+        raise Usage("\n".join(wrong))
+    for line in wrong:
+        left_out(f"{line}; the task is left out")
+    return found
+
+
+@contextlib.contextmanager
+def plan_errors() -> Iterator[None]:
+    """Turn what cannot be planned into a usage error."""
+    try:
+        yield
+    except (ImportError, OSError, ValueError, TypeError) as error:
         raise Usage(str(error)) from None
 
 

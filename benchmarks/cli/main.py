@@ -21,7 +21,9 @@ from regret_envs.benchmarks.cli.common import (
     chosen_agents,
     chosen_tasks,
     executor_option,
+    force_option,
     game_errors,
+    plan_errors,
     results_option,
     say,
     yes_option,
@@ -102,6 +104,7 @@ def main(context: click.Context, log_level: str | None) -> None:
 @cell_timeout_option
 @yes_option
 @allow_llm_option
+@force_option
 @click.option(
     "--save-states",
     is_flag=True,
@@ -131,6 +134,7 @@ def run(
     allow_llm: bool,
     transcripts: Path | None,
     save_states: bool,
+    force: bool,
 ) -> None:
     """Run a suite and show the scores; cells that are already in the results file are not rerun.
 
@@ -149,9 +153,9 @@ def run(
     if games:
         suite = "files"
         with game_errors():
-            tasks, notes = game_tasks(games)
+            tasks, notes = game_tasks(games, force=force)
     else:
-        tasks, notes = chosen_tasks(suite), []
+        tasks, notes = chosen_tasks(suite, force=force), []
     specs, lacking = chosen_agents(agents)
     if not specs:
         raise Usage("\n".join(lacking))
@@ -162,7 +166,9 @@ def run(
         allow_llm=allow_llm,
         transcripts=transcripts and transcripts.absolute(),
     )
-    cells = plan(suite, tasks, specs, runs=runs or default_runs(suite), seed=seed, engine=engine)
+    with plan_errors():
+        count = runs or default_runs(suite)
+        cells = plan(suite, tasks, specs, runs=count, seed=seed, engine=engine, force=force)
     rows = run_cells(
         cells, results, executor, rerun=rerun, measure=measure, yes=yes, cell_timeout=cell_timeout
     )

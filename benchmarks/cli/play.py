@@ -11,7 +11,9 @@ from regret_envs.benchmarks.cli.common import (
     cell_timeout_option,
     chosen_agents,
     executor_option,
+    force_option,
     game_errors,
+    plan_errors,
     results_option,
     say,
     yes_option,
@@ -36,6 +38,7 @@ from regret_envs.benchmarks.cli.selection import margin_option
 @log_level_option
 @cell_timeout_option
 @yes_option
+@force_option
 def tournament_command(
     game: str,
     agents: str,
@@ -49,6 +52,7 @@ def tournament_command(
     executor: str,
     cell_timeout: float | None,
     yes: bool,
+    force: bool,
 ) -> None:
     """Everyone against everyone, in both seats: payoffs, and Nash averaging instead of a rating."""
     from regret_envs.agents import registry
@@ -58,9 +62,10 @@ def tournament_command(
     from regret_envs.benchmarks.tasks.game import tournament_task
 
     with game_errors():
-        task, notes = tournament_task(game, horizon)
+        task, notes = tournament_task(game, horizon, force=force)
     specs, lacking = chosen_agents(agents)
-    cells = plan_tournament(task, specs, runs=runs, seed=seed)
+    with plan_errors():
+        cells = plan_tournament(task, specs, runs=runs, seed=seed, force=force)
     rows = run_cells(
         cells, results, executor, rerun=False, measure=measure, yes=yes, cell_timeout=cell_timeout
     )

@@ -15,6 +15,7 @@ from regret_envs.benchmarks.cli.common import (
     chosen_agents,
     chosen_tasks,
     executor_option,
+    plan_errors,
     say,
     yes_option,
 )
@@ -70,7 +71,8 @@ def validate_command(
     for line in lacking:
         say(line)
     tasks = validation.regret_tasks(chosen_tasks(suite))
-    cells = plan(suite, tasks, specs, runs=runs or default_runs(suite), seed=seed)
+    with plan_errors():
+        cells = plan(suite, tasks, specs, runs=runs or default_runs(suite), seed=seed)
     measure = functools.partial(runner.measure, allow_llm=allow_llm)
     # Every round is too much for the results file; answers of language models are kept in their cache.
     with tempfile.TemporaryDirectory() as folder:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from regret_envs.agents import registry
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS, Cell, digest
 from regret_envs.benchmarks.running.results import Engine
+from regret_envs.benchmarks.tasks.size import check_count, check_size
 from regret_envs.benchmarks.tasks.task import (
     RANKED,
     Task,
@@ -29,6 +31,7 @@ def plan(
     runs: int,
     seed: int,
     engine: Engine = "numpy",
+    force: bool = False,
 ) -> list[Cell]:
     """The cells of every task with every agent, long ones first.
 
@@ -39,27 +42,39 @@ def plan(
         runs: runs per task, except where the task fixes them.
         seed: the seed; tasks with a fixed number of runs have seed 0.
         engine: what plays them.
+        force: whether cells that are estimated not to end or to fit, or too many of them, are planned too.
 
     Raises:
+        TooLargeError: if cells would not end or not fit, or are too many; says the estimate.
         ValueError: if a spec is malformed, a task's world cannot be made or its opponents do not fit.
         ImportError: if a custom agent's module is not found.
     """
     ranked = _distinct(agents)
     sources = _Sources()
-    cells = []
+    cells: list[Cell] = []
+    tasks = list(tasks)
+    if not force:
+        blocks = [-(-(runs if task.num_runs is None else task.num_runs) // BLOCK_RUNS) for task in tasks]
+        check_count(sum(blocks) * len(ranked))
     for task in tasks:
         world = make_world(task)
         tables = [seat_specs(task, agent, world.default_seats()) for agent in ranked]
         seat = task.seat if task.opponents else None
-        cells += _blocks(suite, task, world, tables, seat, sources, runs=runs, seed=seed, engine=engine)
+        how: dict[str, Any] = {"runs": runs, "seed": seed, "engine": engine, "force": force}
+        cells += _blocks(suite, task, world, tables, seat, sources, **how)
     return sorted(cells, key=lambda cell: -cell.cost)
 
 
-def plan_tournament(task: Task, agents: Iterable[str], *, runs: int, seed: int) -> list[Cell]:
+def plan_tournament(
+    task: Task, agents: Iterable[str], *, runs: int, seed: int, force: bool = False
+) -> list[Cell]:
     """The cells of every ordered pair of agents; arguments and errors as in `plan`."""
     ranked = _distinct(agents)
     pairs = [(row, column) for row in ranked for column in ranked]
-    return _blocks("tournament", task, make_world(task), pairs, None, _Sources(), runs=runs, seed=seed)
+    if not force:
+        check_count(len(pairs) * -(-runs // BLOCK_RUNS))
+    how: dict[str, Any] = {"runs": runs, "seed": seed, "force": force}
+    return _blocks("tournament", task, make_world(task), pairs, None, _Sources(), **how)
 
 
 def _distinct(agents: Iterable[str]) -> list[str]:
@@ -108,6 +123,7 @@ def _blocks(
     *,
     runs: int,
     seed: int,
+    force: bool,
     engine: Engine = "numpy",
 ) -> list[Cell]:
     """A cell for each block of runs of each table of agents, given by specs as they are written."""
@@ -121,6 +137,8 @@ def _blocks(
         data = digest([data, {"loss_bounds": adapted}])
     total, task_seed = (runs, seed) if task.num_runs is None else (task.num_runs, 0)
     num_actions = max(world.seats(world.default_seats()))
+    if not force:
+        check_size(task, world.seats(world.default_seats()), min(total, BLOCK_RUNS))
     return [
         Cell(
             suite=suite,

@@ -11,6 +11,9 @@ from typing import Any
 import msgspec
 
 from regret_envs.agents import registry
+from regret_envs.benchmarks.tasks.checks import sanitized_id
+from regret_envs.benchmarks.tasks.core import TASKS
+from regret_envs.benchmarks.tasks.size import check_settings
 from regret_envs.benchmarks.tasks.suites import read_suite
 from regret_envs.benchmarks.tasks.task import GAME_METRICS, Task, make_world
 from regret_envs.games import own_game
@@ -27,7 +30,7 @@ _READERS: dict[str, Callable[..., Any]] = {
 }
 
 
-def game_tasks(sources: Iterable[str]) -> tuple[list[Task], list[str]]:
+def game_tasks(sources: Iterable[str], *, force: bool = False) -> tuple[list[Task], list[str]]:
     """The tasks that play games, and a line about each; different games of one name get ids that differ.
 
     Args:
@@ -35,6 +38,7 @@ def game_tasks(sources: Iterable[str]) -> tuple[list[Task], list[str]]:
             "random_game[num_actions=(3, 4)]"), or a file: Gambit's (`.nfg`, `.efg`), arrays of payoffs
             (`.npz`, `.npy`) or a suite file of games (`.toml`). Payoffs of files, except suite files, are
             scaled to a range of 2, for which the agents' default step sizes are right.
+        force: whether games that are estimated not to fit into memory are made.
 
     Raises:
         UnknownNameError: if there is no such game; lists the near matches.
@@ -44,13 +48,13 @@ def game_tasks(sources: Iterable[str]) -> tuple[list[Task], list[str]]:
         TypeError: if a setting is unknown, or what is named does not make a game.
         ValueError: if a setting or file is wrong.
     """
-    found = [made for source in dict.fromkeys(sources) for made in _tasks(source)]
+    found = [made for source in dict.fromkeys(sources) for made in _tasks(source, force)]
     named = Counter(task.id for task, _ in found)
     tasks: dict[str, Task] = {}
     notes: dict[str, str] = {}
     for task, note in found:
         id = task.id
-        if named[id] > 1:
+        if named[id] > 1 or TASKS.get(id, task) != task:
             id = f"{id}-{_fingerprint(task)}"
             note = f"{id}, {next(iter(task.settings.values()), task.world)}: {note}"
         tasks.setdefault(id, msgspec.structs.replace(task, id=id))
@@ -58,18 +62,21 @@ def game_tasks(sources: Iterable[str]) -> tuple[list[Task], list[str]]:
     return list(tasks.values()), [note for note in notes.values() if note]
 
 
-def tournament_task(source: str, horizon: int | None = None) -> tuple[Task, list[str]]:
+def tournament_task(
+    source: str, horizon: int | None = None, *, force: bool = False
+) -> tuple[Task, list[str]]:
     """The task whose pairings a tournament plays, and lines about it.
 
     Args:
         source: a game of two players, as in `game_tasks`.
         horizon: rounds; None: a suite file's, otherwise 1,000.
+        force: as in `game_tasks`.
 
     Raises:
         ValueError: if it is not one game of two players, or has opponents of its own.
         ImportError, OSError, TypeError: as `game_tasks`.
     """
-    games, notes = game_tasks([source])
+    games, notes = game_tasks([source], force=force)
     if len(games) != 1:
         ids = ", ".join(task.id for task in games)
         raise ValueError(f"a tournament plays one game, and {source} has {len(games)}: {ids}")
@@ -90,12 +97,12 @@ def tournament_task(source: str, horizon: int | None = None) -> tuple[Task, list
     return task, notes
 
 
-def _tasks(source: str) -> list[tuple[Task, str]]:
+def _tasks(source: str, force: bool) -> list[tuple[Task, str]]:
     """The tasks of one source, and a line about each, or "" where there is nothing to say."""
     path = Path(source)
     suffix = path.suffix.lower()
     if suffix == ".toml":
-        tasks = read_suite(path)
+        tasks = read_suite(path, force=force)
         for task in tasks:
             if not isinstance(make_world(task), Game):
                 raise ValueError(f"{source}, task {task.id!r} is a stream, not a game: give --suite {source}")
@@ -113,6 +120,8 @@ def _tasks(source: str) -> list[tuple[Task, str]]:
         name, settings = registry.parse(source)
     except registry.SpecError as error:
         raise ValueError(str(error).replace("agent spec", "game")) from None
+    if not force:
+        check_settings(name, settings)
     return [_made_task(name.removeprefix("games."), settings)]
 
 
@@ -123,7 +132,7 @@ def _file_task(path: Path, suffix: str) -> tuple[Task, str]:
     key = "payoffs" if reader is own_game else "path"
     game = reader(**{key: path})
     task = Task(
-        id=path.stem,
+        id=sanitized_id(path.stem),
         world="games.normal_form" if reader is own_game else f"{reader.__module__}:{reader.__name__}",
         settings={key: str(path.resolve()), "payoff_range": _RANGE},
         horizon=HORIZON,

@@ -24,36 +24,25 @@ A suite file names existing tasks and defines new ones, with the fields of `Task
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+import sys
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from regret_envs import games
-from regret_envs.agents import registry
+from regret_envs.benchmarks.tasks.checks import SuiteError as SuiteError
+from regret_envs.benchmarks.tasks.checks import check_task
 from regret_envs.benchmarks.tasks.core import SUITES, TASKS, Suite
 from regret_envs.benchmarks.tasks.task import (
     GAME_METRICS,
     Layer,
     Task,
-    make_feedback,
-    make_world,
-    seat_specs,
+    located,
 )
-from regret_envs.feedback import Feedback
-from regret_envs.games import Game
-from regret_envs.metrics import Metric, make_metric
 from regret_envs.names import UnknownNameError, lookup, near_matches
-from regret_envs.play.round import misfit
 from regret_envs.plugins import Plugin, PluginError, plugins
-from regret_envs.seeding import RunSeeds
-from regret_envs.streams import Recorded
-from regret_envs.worlds import World
-
-
-class SuiteError(ValueError):
-    """A suite file, or a task or suite of a plug-in, is wrong; the message says where."""
 
 
 class SuiteFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,8 +53,13 @@ class SuiteFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     task: tuple[Task, ...] = ()
 
 
-def find_tasks(names: str) -> list[Task]:
+def find_tasks(names: str, *, force: bool = False, wrong: list[str] | None = None) -> list[Task]:
     """The tasks that a comma-separated list of suites, tasks and suite files names, each once.
+
+    Args:
+        names: the list.
+        force: whether tasks that are estimated not to end or to fit into memory are taken.
+        wrong: where messages about wrong tasks of suite files go, which are left out; None: they raise.
 
     Raises:
         UnknownNameError: if a suite or task is unknown; lists the near matches.
@@ -79,7 +73,7 @@ def find_tasks(names: str) -> list[Task]:
                 f"{name} contains losses: describe a task in a suite file, my.toml, with world = "
                 f'"streams.recorded" and settings = {{ source = "{name}" }}, and give --suite my.toml'
             )
-        tasks = read_suite(name) if name.endswith(".toml") else _named(name)
+        tasks = read_suite(name, force=force, wrong=wrong) if name.endswith(".toml") else _named(name)
         for task in tasks:
             if chosen.setdefault(task.id, task) != task:
                 raise SuiteError(f"{names} has two tasks with the id {task.id!r}")
@@ -127,32 +121,46 @@ def default_runs(names: str) -> int:
     return runs.pop() if len(runs) == 1 else 64
 
 
-def read_suite(path: str | Path) -> list[Task]:
-    """The tasks of a suite file.
+def read_suite(path: str | Path, *, force: bool = False, wrong: list[str] | None = None) -> list[Task]:
+    """The tasks of a suite file; files and modules that it names are looked for from its folder.
+
+    Args:
+        path: the file.
+        force, wrong: as in `find_tasks`.
 
     Raises:
         SuiteError: if it cannot be read, a field is unknown (names the near ones) or of the wrong type,
             or a task is wrong.
         UnknownNameError, PluginError: as `find_tasks`.
     """
-    content = _parsed(path)
-    own = [check_task(task, str(path)) for task in content.task]
+    content = _parsed(path, wrong)
+    folder = Path(path).resolve().parent
+    if content.task and str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    own = []
+    for task in content.task:
+        try:
+            own.append(check_task(located(task, folder), str(path), force=force))
+        except SuiteError as error:
+            if wrong is None:
+                raise
+            wrong.append(str(error))
     try:
         named = [task for name in content.tasks for task in _named(name)]
     except UnknownNameError as error:
         raise SuiteError(f"{path}: {error}") from None
-    if not named and not own:
+    if not named and not own and not wrong:
         raise SuiteError(f"{path} has no tasks: give tasks = [...] or [[task]]")
     return [*named, *own]
 
 
-def _parsed(path: str | Path) -> SuiteFile:
-    """The contents of a suite file, right in their form."""
+def _parsed(path: str | Path, wrong: list[str] | None = None) -> SuiteFile:
+    """The contents of a suite file, right in their form; tasks that are not may be left out."""
     try:
         raw = msgspec.toml.decode(Path(path).read_bytes())
-        for task in raw.get("task", ()) if isinstance(raw.get("task", ()), list) else ():
-            _own_payoffs(task)
-        return msgspec.convert(raw, SuiteFile)
+        own = raw.get("task", []) if isinstance(raw.get("task", []), list) else []
+        right = [task for n, task in enumerate(own, 1) if _in_form(task, n, Path(path), wrong)]
+        return msgspec.convert({**raw, "task": right} if own else raw, SuiteFile)
     except OSError as error:
         raise SuiteError(f"{path} cannot be read: {error.strerror or error}") from None
     except msgspec.MsgspecError as error:
@@ -161,7 +169,21 @@ def _parsed(path: str | Path) -> SuiteFile:
         raise SuiteError(f"{path}: {error}") from None
 
 
-def _own_payoffs(task: Any) -> None:
+def _in_form(task: Any, number: int, path: Path, wrong: list[str] | None) -> bool:
+    """Whether a task of a suite file has the right fields, after its payoffs are turned into settings."""
+    try:
+        _own_payoffs(task, path.resolve().parent)
+        if wrong is not None:
+            msgspec.convert(task, Task)
+    except (ValueError, TypeError) as error:
+        if wrong is None:
+            raise
+        wrong.append(f"{path}, task {number}: {error}{_near_field(str(error), Task)}")
+        return False
+    return True
+
+
+def _own_payoffs(task: Any, folder: Path) -> None:
     """Turn `payoffs` and `action_names` of a task, as a file has them, into the settings of its world."""
     if not isinstance(task, dict) or not {"payoffs", "action_names"} & task.keys():
         return
@@ -175,6 +197,8 @@ def _own_payoffs(task: Any) -> None:
     for key in ("payoffs", "action_names"):
         if key in task:
             settings[key] = task.pop(key)
+    if isinstance(settings["payoffs"], str):
+        settings["payoffs"] = str(folder / settings["payoffs"])
     task.setdefault("metrics", list(GAME_METRICS))
     if "loss_scale" not in task:
         task["loss_scale"] = games.make("normal_form", **settings).loss_scale or 1.0
@@ -182,68 +206,6 @@ def _own_payoffs(task: Any) -> None:
 
 
 _OWN = "games.normal_form"
-
-
-def check_task(task: Task, where: str) -> Task:
-    """Check that a task from a file or a plug-in can be run.
-
-    Returns:
-        The task; `num_runs` follows from the windows of recorded data.
-
-    Raises:
-        SuiteError: if its id is that of a built-in task, a metric is unknown, its world or feedback cannot
-            be made, cannot last the horizon or give the runs, or its opponents do not fit; says `where` and
-            in which task.
-    """
-    try:
-        if task.id in TASKS and task != TASKS[task.id]:
-            raise ValueError("the id is a built-in task's: choose another")
-        if "," in task.id or task.horizon < 1 or not task.metrics:
-            raise ValueError(
-                "an id must not contain commas, the horizon must be at least 1, and a metric is required"
-            )
-        metrics = [make_metric(name) for name in task.metrics]
-        layers = make_feedback(task)
-        world = make_world(task)
-        if isinstance(world, Recorded) and world.window is not None and task.num_runs is None:
-            task = msgspec.structs.replace(task, num_runs=world.num_windows)
-        last = RunSeeds(0, 1, first_run=(task.num_runs or 1) - 1)
-        world.start(num_agents=world.default_seats(), horizon=task.horizon, seeds=last)
-        for metric in metrics:
-            if reason := _unmet(metric, world, layers):
-                raise ValueError(f"{metric.name} {reason}")
-        _check_seats(task, world, layers)
-    except (ValueError, TypeError, ImportError, AttributeError, OSError) as error:
-        raise SuiteError(f"{where}, task {task.id!r}: {error}") from error
-    return task
-
-
-def _unmet(metric: Metric, world: World, layers: Sequence[Feedback]) -> str | None:
-    """Why a world under some feedback does not provide what a metric needs."""
-    if "game" in metric.needs and not isinstance(world, Game):
-        return f"is defined in games, and {world!r} is a stream"
-    if "two players" in metric.needs and world.default_seats() != 2:
-        return f"is defined in games of two players, and {world!r} has {world.default_seats()}"
-    if "outcomes" in metric.needs and isinstance(world, Game) and metric.name not in world.outcome_names:
-        known = ", ".join(world.outcome_names) or "none"
-        return f"is not an outcome of {world!r}; its outcomes: {known}"
-    if "realized actions" in metric.needs and not any(layer.draws_actions for layer in layers):
-        return "needs drawn actions: give the feedback a layer 'bandit'"
-    return None
-
-
-def _check_seats(task: Task, world: World, layers: Sequence[Feedback]) -> None:
-    """Check that the opponents fit and can play, whoever the ranked agent is; raise `ValueError` if not."""
-    if list(task.rounds) != sorted({t for t in task.rounds if 0 < t <= task.horizon}):
-        raise ValueError(f"rounds must increase and lie in 1 … {task.horizon}, got {list(task.rounds)}")
-    if task.seat and not task.opponents:
-        raise ValueError(f"seat is {task.seat} and there are no opponents: who sits in the other seats?")
-    total = world.default_seats()
-    for seat, spec in enumerate(seat_specs(task, "uniform", total)):
-        if task.opponents and seat != task.seat:
-            d = world.seats(total)[seat]
-            if reason := misfit(registry.make(spec), d, task.horizon, layers):
-                raise ValueError(f"its opponent {spec} cannot play in seat {seat}: {reason}")
 
 
 def _named(name: str) -> Iterable[Task]:
@@ -277,13 +239,13 @@ def _task(plugin: Plugin) -> Task:
     return check_task(task, str(plugin))
 
 
-def _near_field(message: str) -> str:
+def _near_field(message: str, whole: type[msgspec.Struct] | None = None) -> str:
     """The near matches of the unknown field that a msgspec error names."""
     found = re.search(r"unknown field `([^`]*)`(?: - at `\$\.(\S*)`)?", message)
     if not found:
         return ""
     name, path = found.groups()
-    if not path and name in (*Task.__struct_fields__, "payoffs", "action_names"):
+    if whole is None and not path and name in (*Task.__struct_fields__, "payoffs", "action_names"):
         return f"; write {name} below a line [[task]], which begins a task"
-    struct = SuiteFile if not path else Layer if "feedback" in path else Task
+    struct = (whole or SuiteFile) if not path else Layer if "feedback" in path else Task
     return f"; {near_matches(name, struct.__struct_fields__)}"

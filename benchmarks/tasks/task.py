@@ -124,6 +124,18 @@ def file_settings(task: Task) -> tuple[str, ...]:
     return tuple(name for name in _PATHS.get(task.world, ()) if name in text)
 
 
+def located(task: Task, folder: Path) -> Task:
+    """The task with the files of its settings as they are found from a folder, that of its suite."""
+    found = dict(task.settings)
+    for name, value in task.settings.items():
+        is_custom = ":" in task.world and task.world not in _PATHS
+        if isinstance(value, str) and (
+            (folder / value).is_file() if is_custom else name in _PATHS.get(task.world, ())
+        ):
+            found[name] = str(folder / value)
+    return msgspec.structs.replace(task, settings=found)
+
+
 _PATHS = {
     "streams.recorded": ("source",),
     "games.normal_form": ("payoffs",),
