@@ -74,7 +74,8 @@ def source_file(module: str) -> Path:
     """
     loaded = sys.modules.get(module)
     file = getattr(loaded, "__file__", None)
-    if file is None and (spec := _find(module)) is not None and spec.has_location:
+    moved = file is None or not Path(file).is_file()
+    if moved and (spec := _find(module)) is not None and spec.has_location:
         file = spec.origin
     if not file or not Path(file).is_file():
         raise AgentImportError(f"module {module!r} is not found, or has no source file")
