@@ -137,7 +137,7 @@ def _picture(folder: Path, name: str, entry: AgentEntry) -> str:
     file = folder / "pictures" / f"{name}.svg"
     file.parent.mkdir(parents=True, exist_ok=True)
     axes = plotting.simplex({name: play}, world=game, num_runs=2)
-    plotting.figure_of(axes).savefig(file, metadata={"Date": None})
+    plotting.figure_of(axes).savefig(file, bbox_inches="tight", metadata={"Date": None})
     under = ", under bandit feedback" if layers else ""
     return (
         f":::{{figure}} pictures/{name}.svg\n:alt: Paths of the policies of {name} in a triangle\n"
