@@ -23,6 +23,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_design",
     "sphinxcontrib.bibtex",
+    "accessible",
     "mathml",
     "docstrings",
     "pages",

@@ -84,7 +84,7 @@ def _write_agent(folder: Path, name: str, entry: AgentEntry) -> None:
         folder / f"{name}.md",
         f"# {name}",
         f"{entry.summary}.",
-        table(("", ""), facts),
+        table(("property", "value"), facts),
         picture,
         text.replace("\n    ", "\n"),
         "## Settings",

@@ -60,7 +60,7 @@ def _write_world(folder: Path, page: str, name: str, module: str, summary: str) 
         ":class: paper\n\n"
         f'{_ROUNDS} rounds of random actions, as `render_mode="rgb_array"` draws them.\n:::',
         table(
-            ("", ""),
+            ("property", "value"),
             (
                 (
                     "PettingZoo, parallel",
@@ -141,7 +141,7 @@ def _write_prediction(folder: Path, page: str, name: str, target: str, summary: 
         f"# {page}",
         f"{summary}.",
         table(
-            ("", ""),
+            ("property", "value"),
             (
                 ("Gymnasium", f'`gymnasium.make("regret_envs:{name}")`'),
                 ("action space", f"`{env.action_space}`"),

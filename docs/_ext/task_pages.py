@@ -75,7 +75,7 @@ def _section(task: Task, best: dict | None) -> str:
     if task.version > 1:
         facts.append(("version", task.version))
     summary = task.summary[0].upper() + task.summary[1:]
-    text = f"({_anchor(task.id)})=\n## {task.id}\n\n{summary}.\n\n{table(('', ''), facts)}"
+    text = f"({_anchor(task.id)})=\n## {task.id}\n\n{summary}.\n\n{table(('property', 'value'), facts)}"
     if best and best["version"] == task.version:
         unit = METRICS[best["metric"]].unit
         rows = [
