@@ -24,6 +24,7 @@ MODULES = {
     "regret_envs.agents.attention": "attention models, to train and to play",
     "regret_envs.benchmarks": "evaluate, compare, rank",
     "regret_envs.benchmarks.plotting": "figures",
+    "regret_envs.benchmarks.report": "the report, one HTML file",
     "regret_envs.testing": "checks for your own agents, worlds and metrics",
     "regret_envs.experts_v0": "one loss stream, as an environment",
     "regret_envs.biased_gaussian_v0": "Gaussian losses with a bias, as an environment",
