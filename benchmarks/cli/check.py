@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from regret_envs.benchmarks.cli import complete
 from regret_envs.benchmarks.cli.common import Usage
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("check", short_help="Check whether an agent follows the protocol.")
-@click.argument("agent")
+@click.argument("agent", shell_complete=complete.agents)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from regret_envs.benchmarks.cli import complete
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -40,12 +42,14 @@ def _results_file(context: click.Context, parameter: click.Parameter, given: tup
 
 results_option = click.option(
     "--results",
+    shell_complete=complete.files,
     multiple=True,
     callback=_results_file,
     help=f"The results file, JSON lines.  [default: {_RESULTS}]",
 )
 all_results_option = click.option(
     "--results",
+    shell_complete=complete.files,
     multiple=True,
     callback=_results_files,
     help=f"A results file, JSON lines; may be repeated.  [default: {_RESULTS}]",

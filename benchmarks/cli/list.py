@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from regret_envs.benchmarks.cli import complete
 from regret_envs.benchmarks.cli.common import Usage, chosen_tasks
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("list", short_help="List what there is; print a task as TOML.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete.listed)
 @click.option("--metrics", "kind", flag_value="metrics", help="List the metrics.")
 @click.option("--worlds", "kind", flag_value="worlds", help="List streams and games, with their settings.")
 @click.option("--laws", "kind", flag_value="laws", help="List what a universal policy may be trained on.")

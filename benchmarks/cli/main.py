@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from regret_envs.benchmarks.cli import complete
 from regret_envs.benchmarks.cli.check import check_command
 from regret_envs.benchmarks.cli.common import (
     GAME_SOURCES,
@@ -78,14 +79,27 @@ def main(context: click.Context, log_level: str | None) -> None:
 
 
 @main.command(short_help="Run a suite and show its leaderboard.")
-@click.option("--suite", default="core", show_default=True, help="Suites or tasks, comma-separated.")
+@click.option(
+    "--suite",
+    shell_complete=complete.suites,
+    default="core",
+    show_default=True,
+    help="Suites or tasks, comma-separated.",
+)
 @click.option(
     "--game",
     "games",
+    shell_complete=complete.games,
     multiple=True,
     help=f"Instead of a suite: {GAME_SOURCES}; may be repeated.",
 )
-@click.option("--agents", default="all", show_default=True, help="Agent specs, or all, comma-separated.")
+@click.option(
+    "--agents",
+    shell_complete=complete.agents,
+    default="all",
+    show_default=True,
+    help="Agent specs, or all, comma-separated.",
+)
 @click.option("--runs", type=click.IntRange(min=1), help="Runs per task.  [default: the suite's, mostly 64]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @results_option

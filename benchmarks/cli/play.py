@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from regret_envs.benchmarks.cli import complete
 from regret_envs.benchmarks.cli.common import (
     GAME_SOURCES,
     cell_timeout_option,
@@ -25,8 +26,16 @@ from regret_envs.benchmarks.cli.selection import margin_option
 
 
 @click.command("tournament", short_help="Everyone against everyone, in both seats.")
-@click.option("--game", required=True, help=f"A game of two players: {GAME_SOURCES}.")
-@click.option("--agents", default="all", show_default=True, help="Agent specs, or all, comma-separated.")
+@click.option(
+    "--game", shell_complete=complete.games, required=True, help=f"A game of two players: {GAME_SOURCES}."
+)
+@click.option(
+    "--agents",
+    shell_complete=complete.agents,
+    default="all",
+    show_default=True,
+    help="Agent specs, or all, comma-separated.",
+)
 @click.option("--horizon", type=click.IntRange(min=1), help="Rounds.  [default: a suite file's, else 1000]")
 @click.option("--runs", type=click.IntRange(min=1), default=64, show_default=True, help="Runs per pairing.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)

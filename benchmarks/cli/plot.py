@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import click
 
+from regret_envs.benchmarks.cli import complete
 from regret_envs.benchmarks.cli.common import Usage, all_results_option, chosen_tasks, say
 from regret_envs.benchmarks.cli.selection import (
     Selection,
@@ -77,9 +78,13 @@ def _size(context: click.Context, parameter: click.Parameter, text: str | None) 
     help=f"Of {', '.join(KINDS)}; comma-separated.  [default: {', '.join(_DEFAULT)}]",
 )
 @suite_option
-@click.option("--metric", help="The metric to draw.  [default: each task's first]")
 @click.option(
-    "--agents", help="Agents in the results, comma-separated, the first eight in color.  [default: all]"
+    "--metric", shell_complete=complete.metrics, help="The metric to draw.  [default: each task's first]"
+)
+@click.option(
+    "--agents",
+    shell_complete=complete.agents,
+    help="Agents in the results, comma-separated, the first eight in color.  [default: all]",
 )
 @tasks_option
 @by_option

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from regret_envs.benchmarks.cli import complete
 from regret_envs.benchmarks.cli.common import (
     Usage,
     all_results_option,
@@ -39,6 +40,7 @@ FORMATS = ("table", "json", "csv", "md")
 @agents_option
 @click.option(
     "--tasks",
+    shell_complete=complete.tasks,
     is_flag=False,
     flag_value="all",
     help="With a table for each of these tasks, comma-separated; alone: for all of them.",
@@ -125,11 +127,13 @@ def show_leaderboard(
 
 
 @click.command("compare", short_help="Compare two agents on common runs.")
-@click.argument("first")
-@click.argument("second")
+@click.argument("first", shell_complete=complete.agents)
+@click.argument("second", shell_complete=complete.agents)
 @suite_option
 @tasks_option
-@click.option("--metric", help="The metric to compare.  [default: each task's first]")
+@click.option(
+    "--metric", shell_complete=complete.metrics, help="The metric to compare.  [default: each task's first]"
+)
 @by_option
 @margin_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True)
@@ -173,8 +177,16 @@ def compare_command(
 
 
 @click.command("status")
-@click.option("--suite", help="Suites or tasks, comma-separated.  [default: those in the file]")
-@click.option("--agents", help="Agent specs, comma-separated.  [default: those in the file]")
+@click.option(
+    "--suite",
+    shell_complete=complete.suites,
+    help="Suites or tasks, comma-separated.  [default: those in the file]",
+)
+@click.option(
+    "--agents",
+    shell_complete=complete.agents,
+    help="Agent specs, comma-separated.  [default: those in the file]",
+)
 @click.option("--runs", type=click.IntRange(min=1), help="Runs per task.  [default: as in the file]")
 @click.option("--seed", type=click.IntRange(min=0), help="[default: those in the file]")
 @all_results_option

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from regret_envs.benchmarks.cli import complete
 from regret_envs.benchmarks.cli.common import Usage, listed, named_tasks, read_rows
 
 if TYPE_CHECKING:
@@ -16,11 +17,19 @@ if TYPE_CHECKING:
     from regret_envs.benchmarks.running.results import Row
 
 suite_option = click.option(
-    "--suite", help="Suites or tasks, comma-separated.  [default: all in the results]"
+    "--suite",
+    shell_complete=complete.suites,
+    help="Suites or tasks, comma-separated.  [default: all in the results]",
 )
-agents_option = click.option("--agents", help="Agents in the results, comma-separated.  [default: all]")
-tasks_option = click.option("--tasks", help="Tasks in the results, comma-separated.  [default: all]")
-metric_option = click.option("--metric", help="What ranks the agents.  [default: each task's first]")
+agents_option = click.option(
+    "--agents", shell_complete=complete.agents, help="Agents in the results, comma-separated.  [default: all]"
+)
+tasks_option = click.option(
+    "--tasks", shell_complete=complete.tasks, help="Tasks in the results, comma-separated.  [default: all]"
+)
+metric_option = click.option(
+    "--metric", shell_complete=complete.metrics, help="What ranks the agents.  [default: each task's first]"
+)
 by_option = click.option(
     "--by", type=click.Choice(["task", "score"]), help="Each task alone, or scores alone."
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from regret_envs.benchmarks.cli import complete
 from regret_envs.benchmarks.cli.common import (
     allow_llm_option,
     cell_timeout_option,
@@ -27,8 +28,14 @@ if TYPE_CHECKING:
 
 
 @click.command("validate", short_help="Test whether the regret vanishes.")
-@click.option("--suite", default="language", show_default=True, help="Suites or tasks, comma-separated.")
-@click.option("--agents", required=True, help="Agent specs, comma-separated.")
+@click.option(
+    "--suite",
+    shell_complete=complete.suites,
+    default="language",
+    show_default=True,
+    help="Suites or tasks, comma-separated.",
+)
+@click.option("--agents", shell_complete=complete.agents, required=True, help="Agent specs, comma-separated.")
 @click.option("--runs", type=click.IntRange(min=1), help="Runs a task.  [default: the suite's]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--format", "format_", type=click.Choice(["table", "json", "md"]), default="table")

@@ -31,6 +31,10 @@ REPRODUCTIONS: dict[str, Reproduction] = {
 }
 
 
+def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in (*REPRODUCTIONS, "all") if name.startswith(incomplete)]
+
+
 class _Names(click.Command):
     """Adds what there is to reproduce to the help."""
 
@@ -41,7 +45,7 @@ class _Names(click.Command):
 
 
 @click.command(cls=_Names, short_help="Published results beside ours.")
-@click.argument("name")
+@click.argument("name", shell_complete=_complete)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
