@@ -17,7 +17,7 @@ from regret_envs.agents.universal.families import read_families
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.analysis.leaderboard import Score, leaderboard
 from regret_envs.benchmarks.analysis.task_results import TaskResults, task_results
-from regret_envs.benchmarks.reproduce.checks import Check, Options, Reference, Report
+from regret_envs.benchmarks.reproduce.checks import Check, KnownMiss, Options, Reference, Report
 from regret_envs.benchmarks.reproduce.drawing import COLORS, panels, save
 from regret_envs.benchmarks.reproduce.universal_inputs import draw_policies, mask_inputs
 from regret_envs.benchmarks.running import driver, executors
@@ -33,6 +33,14 @@ NAME = "universal"
 FAMILY = ("universal", "universal-swap", "universal-safe", "universal-swap-safe")
 RIVALS = tuple(n for n, entry in AGENTS.items() if n not in FAMILY and entry.takes != "bandit")
 _TARGET = "set before training"
+_ADAPTS = KnownMiss(0.447, 0.01, "the training takes losses as given, and an adversary's are not")
+_SWINGS = KnownMiss(0.1002, 0.001, "self-play of policies that were trained on given losses swings")
+_CAUTION = KnownMiss(3.92, 0.024, "short horizons are a small share of the training, and risk is penalized")
+_LARGE = {
+    ("Bernoulli", 100): KnownMiss(1.97, 0.23, "trained on up to 40 actions"),
+    ("Gaussian", 1000): KnownMiss(1.00, 0.47, "trained on up to 40 actions"),
+    ("Bernoulli", 1000): KnownMiss(0.62, 0.27, "trained on up to 40 actions"),
+}
 _MARGIN = 1e-3  # of the normalized regret: less is not a difference
 
 
@@ -166,6 +174,7 @@ def task_checks(rows: Sequence[Row], tasks: Sequence[str], agent: str) -> list[C
             gaps[worst],
             at_most=0.35,
             reason=_TARGET,
+            known_miss=_ADAPTS if worst == "adaptive_d3_t500" else None,
         ),
         Check(NAME, f"{agent}: mean rank on core", mean_ranks[agent], at_most=5, reason=_TARGET),
         Check(
@@ -252,6 +261,7 @@ def large_checks(options: Options) -> list[Check]:
                     own - regrets[best],
                     at_most=0.0,
                     reason=_TARGET,
+                    known_miss=_LARGE.get((name, d)),
                 )
             )
     return checks
@@ -276,6 +286,7 @@ def small_checks(options: Options) -> list[Check]:
             lower_is_better=True,
             at_most=0.0473,
             reason=_TARGET,
+            known_miss=_SWINGS,
         ),
         Check.of(
             NAME,
@@ -285,6 +296,7 @@ def small_checks(options: Options) -> list[Check]:
             lower_is_better=True,
             at_most=3.30,
             reason=_TARGET,
+            known_miss=_CAUTION,
         ),
     ]
 
@@ -339,5 +351,5 @@ def _draw(rows: Sequence[Row], tasks: Sequence[str], options: Options) -> None:
     axes.set_xscale("symlog", linthresh=1)
     axes.set(xlabel="external regret / (loss scale · sqrt(T ln d / 2))")
     axes.axvline(0, color="0.5", linewidth=0.8)
-    axes.legend(fontsize=8, loc="lower left")
+    axes.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5)
     save(figure, options.out / "universal.png")

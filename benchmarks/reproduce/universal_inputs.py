@@ -17,7 +17,8 @@ from regret_envs.benchmarks.reproduce.checks import Options, write_curves
 from regret_envs.benchmarks.reproduce.drawing import COLORS, panels, save
 from regret_envs.worlds import Stream
 
-_SWITCHES = streams.PiecewiseStationary(3, num_switches=2, gap=0.35)
+_PHASE = 100
+_SWITCHES = streams.SwitchingBest(3, phase_length=_PHASE, gap=0.35)
 _WORLDS: dict[str, Stream] = {
     "i.i.d.": streams.Bernoulli(5, gap=0.15),
     "switches": streams.PiecewiseStationary(5, num_switches=3, gap=0.3),
@@ -30,7 +31,7 @@ _WORLDS: dict[str, Stream] = {
 def draw_policies(options: Options) -> None:
     """The policy over rounds beside Hedge's and Fixed-Share's: a stream with switches, weighted RPS."""
     figure, axes = panels(2)
-    horizon = 300
+    horizon = 3 * _PHASE
     players: dict[str, Agent] = {
         "universal": make("universal"),
         "Hedge": Hedge(),
@@ -39,9 +40,9 @@ def draw_policies(options: Options) -> None:
     for color, (name, agent) in zip(COLORS, players.items(), strict=False):
         play = simulate(_SWITCHES, agent, horizon=horizon, num_runs=1, seed=4, record=("policies", "losses"))
         assert play.policies is not None and play.losses is not None
-        best = _best_action(play.losses[0][:, 0])
-        axes[0].plot(play.policies[0][:, 0, best], color=color, label=name)
-    axes[0].set(xlabel="round", ylabel="mass on the action that is best at last", title="two switches")
+        best = np.repeat(play.losses[0][:, 0].reshape(-1, _PHASE, 3).mean(1).argmin(1), _PHASE)
+        axes[0].plot(play.policies[0][np.arange(horizon), 0, best], color=color, label=name)
+    axes[0].set(xlabel="round", ylabel="mass on the phase's best action", title="a switch every 100 rounds")
     game = games.weighted_rps()
     for color, name in zip(COLORS, players, strict=False):
         agents = [make({"Hedge": "hedge", "Fixed-Share": "fixed-share"}.get(name, name)) for _ in range(2)]
@@ -52,12 +53,8 @@ def draw_policies(options: Options) -> None:
         axes[1].plot(play.policies[0][:, 0, 0], color=color, label=name)
     axes[1].axhline(0.5, color="0.5", linestyle=":", linewidth=0.8)
     axes[1].set(xlabel="round", ylabel="mass on rock", title="weighted rock–paper–scissors, self-play")
-    axes[0].legend(fontsize=8)
+    axes[0].legend(fontsize=8, loc="lower right")
     save(figure, options.out / "universal-policies.png")
-
-
-def _best_action(losses: FloatArray) -> int:
-    return int(losses[-len(losses) // 4 :].mean(0).argmin())
 
 
 def input_groups() -> Iterator[tuple[str, list[int], list[int]]]:
