@@ -19,7 +19,7 @@ import numpy as np
 
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Reference, Report, write_curves
-from regret_envs.rooms.regular_languages import languages
+from regret_envs.rooms.regular_languages import languages, scaling
 from regret_envs.rooms.regular_languages.runs import (
     NUM_SEEDS,
     NUM_STEPS,
@@ -55,6 +55,7 @@ def run(options: Options) -> Report:
     others = [
         train_run("even-pairs-lambda-10", even_pairs_set(), temperature=10.0),
         train_run("even-pairs-lambda-18", even_pairs_set(), temperature=18.0),
+        train_run("even-pairs-lambda-36", even_pairs_set(), temperature=36.0),  # L², as the theorems ask
         train_run("even-pairs-plain", even_pairs_set(), attention_steps=0),
     ]
     options.say("parity by chain of thought, with and without the regularizer")
@@ -69,6 +70,8 @@ def run(options: Options) -> Report:
         _saddle(),
         _separable_and_right(reference),
         _other_settings([reference, *others]),
+        scaling.by_length(NAME),
+        Report(scaling.theorem_constants(NAME, reference, chain)),
     ]
     options.say("one sequence after another: the streaming agents")
     streams = stream_losses(reference.trajectory.models[1_000])
