@@ -108,14 +108,13 @@ def _theorem_1(chunks: int) -> list[Check]:
     return checks
 
 
-def _gradient_check(what: str, count: int, largest: float, **settings: Reference) -> Check:
+def _gradient_check(what: str, count: int, largest: float) -> Check:
     return Check(
         _FIG,
         f"{what}: largest |z| of {count} partial derivatives",
         largest,
         at_most=_LIMIT,
         reason="all vanish; 651 normals exceed 5 once in three thousand times",
-        **settings,
     )
 
 

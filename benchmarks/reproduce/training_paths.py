@@ -120,7 +120,8 @@ def run(options: Options) -> Report:
     for point in store.compute([place for place in wanted if place not in points], options):
         points[store.place(point)] = point
         store.write_points(mine, points.values())
-    points = {place: points[place] for place in wanted}
+    # With --quick, later points are shown where they are stored.
+    points = {place: points[place] for place in sorted({*wanted, *stored})}
     store.write_points(mine, points.values())
     found = paths(points.values())
     counts = [passing(found, target) for target in TARGETS]
@@ -132,8 +133,11 @@ def run(options: Options) -> Report:
     ]
     notes = [
         "Means over training seeds, with their standard errors: "
-        f"{store.QUICK_SEEDS if options.quick else store.SEEDS} seeds"
-        + ("." if options.quick else f", beyond step 500 {store.LATE_SEEDS}."),
+        + (
+            f"at least {store.QUICK_SEEDS} seeds up to step 160, beyond it those that are stored."
+            if options.quick
+            else f"{store.SEEDS} seeds, {store.LATE_SEEDS} of them beyond step 500."
+        ),
         f"{len(stored.keys() & points.keys())} of {len(points)} points are stored, of these recipes and this "
         "version of the code; --fresh computes them all.",
         "A path is straight between its points. By chance: how many points would lie within two errors of "
