@@ -10,7 +10,8 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from os import PathLike
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -46,6 +47,8 @@ class Agent(Hooks, ABC):
             copied in a reduction, where an action is drawn from the mixture of the copies.
         shares_bound: whether `regret_bound` is concave in the squares of the rounds' ranges, so that
             the copies in a swap-regret reduction, which share the losses, share the bound too.
+        depends_on: files and folders that decide its play, such as weights: from the folder of its module, or
+            from the working folder. Results are kept apart when they change.
         usage: what play has used so far, of an agent that asks somebody else; None for all others. It is
             kept with the results.
     """
@@ -57,6 +60,7 @@ class Agent(Hooks, ABC):
     assumed_losses: AssumedLosses = "any"
     sees_own_draw: ClassVar[bool] = False
     shares_bound: ClassVar[bool] = False
+    depends_on: Sequence[str | PathLike[str]] = ()
     usage: Usage | None = None
 
     def __repr__(self) -> str:

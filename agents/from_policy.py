@@ -6,9 +6,10 @@ agent is shown, so that on the leaderboard a policy sees the same observations a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from os import PathLike
 from typing import Any, Protocol
 
 import numpy as np
@@ -37,6 +38,7 @@ class PolicyAgent(Agent):
         logit_scale: of action_mode "softmax".
         num_actions: d, if the policy is made for a single d; for others the agent is n/a.
         name: the agent's name in errors and tables.
+        depends_on: the files that the policy was read from, as in `Agent`.
     """
 
     policy: Callable[[Observations], npt.ArrayLike]
@@ -45,6 +47,7 @@ class PolicyAgent(Agent):
     logit_scale: float = 10.0
     num_actions: int | None = None
     name: str = "policy"
+    depends_on: Sequence[str | PathLike[str]] = ()
 
     def __post_init__(self) -> None:
         if not callable(self.policy):
@@ -96,6 +99,7 @@ def from_policy(
     action_mode: ActionMode = "normalize",
     logit_scale: float = 10.0,
     num_actions: int | None = None,
+    depends_on: Sequence[str | PathLike[str]] = (),
 ) -> PolicyAgent:
     """An agent from any function that maps a batch of observations to a batch of actions.
 
@@ -107,6 +111,7 @@ def from_policy(
         logit_scale=logit_scale,
         num_actions=num_actions,
         name=getattr(policy, "__name__", type(policy).__name__),
+        depends_on=depends_on,
     )
 
 
@@ -120,7 +125,9 @@ class SB3Model(Protocol):
         ...
 
 
-def from_sb3(model: SB3Model, *, logit_scale: float = 10.0) -> PolicyAgent:
+def from_sb3(
+    model: SB3Model, *, logit_scale: float = 10.0, depends_on: Sequence[str | PathLike[str]] = ()
+) -> PolicyAgent:
     """An agent from a trained Stable-Baselines3 model; it plays the model's deterministic actions.
 
     The model's action space determines how actions become policies; actions in [0, 1]^d are normalized (for
@@ -129,6 +136,7 @@ def from_sb3(model: SB3Model, *, logit_scale: float = 10.0) -> PolicyAgent:
     Args:
         model: PPO, SAC, DQN, … trained on an environment of the suite.
         logit_scale: the one trained with, where actions are logits.
+        depends_on: the files that the model was read from, as in `Agent`.
     """
     space = model.action_space
     discrete = not space.shape
@@ -141,6 +149,7 @@ def from_sb3(model: SB3Model, *, logit_scale: float = 10.0) -> PolicyAgent:
         logit_scale=logit_scale,
         num_actions=int(space.n) if discrete else space.shape[0],
         name=type(model).__name__,
+        depends_on=depends_on,
     )
 
 
@@ -151,6 +160,7 @@ def from_pettingzoo(
     action_mode: ActionMode = "normalize",
     logit_scale: float = 10.0,
     num_actions: int | None = None,
+    depends_on: Sequence[str | PathLike[str]] = (),
 ) -> PolicyAgent:
     """An agent from a joint policy, a function that maps `{player: observation}` to `{player: action}`.
 
@@ -167,6 +177,7 @@ def from_pettingzoo(
         logit_scale=logit_scale,
         num_actions=num_actions,
         name=player,
+        depends_on=depends_on,
     )
 
 

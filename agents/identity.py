@@ -94,6 +94,16 @@ def custom_modules(spec: str) -> set[str]:
     return found | {name for name in nested if _has_source(name)}
 
 
+def custom_specs(spec: str) -> list[str]:
+    """The custom and plug-in agents in a spec with their settings, nested ones too."""
+    try:
+        name, settings = parse(spec)
+    except SpecError:
+        return []
+    nested = [custom for inner in _nested(name, settings) for custom in custom_specs(inner)]
+    return [spec, *nested] if custom_modules(name) else nested
+
+
 def _checkpoint_files(spec: str) -> set[Path]:
     """The files of the checkpoints in a spec and in what it stands for."""
     if spec.endswith(_WEIGHTS):

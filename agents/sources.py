@@ -56,7 +56,7 @@ def sources(module: str) -> Sources:
             file = source_file(name)
         except AgentImportError:
             continue  # a name of a module, not a module, or a built-in one
-        if name != module and _is_installed(file):
+        if name != module and is_installed(file):
             found.installed |= _distributions(name.partition(".")[0])
             continue
         content = file.read_bytes()
@@ -126,7 +126,7 @@ def _installed_folders() -> tuple[Path, ...]:
     return tuple({Path(paths[name]).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
-def _is_installed(file: Path) -> bool:
+def is_installed(file: Path) -> bool:
     """Whether a file belongs to Python or to an installed distribution."""
     file = file.resolve()
     return bool({"site-packages", "dist-packages"} & set(file.parts)) or any(

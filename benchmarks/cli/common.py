@@ -13,7 +13,7 @@ import click
 from regret_envs.benchmarks.cli import complete
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from regret_envs.benchmarks.running.results import Row
     from regret_envs.benchmarks.tasks.task import Task
@@ -143,8 +143,8 @@ def game_errors() -> Iterator[None]:
         raise Usage(f"--game: {error}") from None
 
 
-def chosen_agents(specs: str) -> tuple[list[str], list[str]]:
-    """The canonical specs that can be made, and a line about each that needs a missing extra.
+def chosen_agents(specs: str) -> tuple[list[str], list[str], dict[str, dict[str, str]]]:
+    """The specs that can be made, a line about each that needs a missing extra, and custom agents' files.
 
     Args:
         specs: agent specs, comma-separated; "all" stands for all agents known by name.
@@ -157,6 +157,7 @@ def chosen_agents(specs: str) -> tuple[list[str], list[str]]:
     sys.path.insert(0, os.getcwd())
     chosen: list[str] = []
     lacking: list[str] = []
+    inputs: dict[str, dict[str, str]] = {}
     try:
         known, problems = registry.known_agents()
         named = registry.split(specs)
@@ -166,11 +167,13 @@ def chosen_agents(specs: str) -> tuple[list[str], list[str]]:
             for spec in wanted:
                 try:
                     if registry.custom_modules(spec):
-                        apart.call(try_agent, spec)
+                        inputs[spec] = apart.call(try_agent, spec)
                     else:
                         registry.make(spec)
                 except registry.MissingExtraError as error:
                     lacking.append(f"{spec} is left out: {error}")
+                    if spec in named:
+                        click.get_current_context().meta[LEFT_OUT] = True
                     continue
                 except registry.AgentImportError as error:
                     if spec in named:
@@ -184,7 +187,19 @@ def chosen_agents(specs: str) -> tuple[list[str], list[str]]:
                 chosen.append(spec)
     except (registry.AgentImportError, registry.SpecError, UnknownNameError) as error:
         raise Usage(str(error)) from None
-    return chosen, lacking
+    return chosen, lacking, inputs
+
+
+def say_tracked(inputs: Mapping[str, Mapping[str, str]]) -> None:
+    """Say by what the results of every custom agent are told apart."""
+    from regret_envs.agents.identity import tracked
+
+    for spec, files in inputs.items():
+        with contextlib.suppress(ImportError):
+            say(
+                f"{spec} is measured again when one of these changes: {', '.join([tracked(spec), *files])}. "
+                "Files that are read in other ways: name them in depends_on"
+            )
 
 
 MOST_LINES = 20

@@ -27,6 +27,7 @@ from regret_envs.benchmarks.cli.common import (
     plan_errors,
     results_option,
     say,
+    say_tracked,
     yes_option,
 )
 from regret_envs.benchmarks.cli.inspect import inspect_command
@@ -170,7 +171,7 @@ def run(
             tasks, notes = game_tasks(games, force=force)
     else:
         tasks, notes = chosen_tasks(suite, force=force), []
-    specs, lacking = chosen_agents(agents)
+    specs, lacking, inputs = chosen_agents(agents)
     if not specs:
         raise Usage("\n".join(lacking))
     measure = functools.partial(
@@ -182,7 +183,8 @@ def run(
     )
     with plan_errors():
         count = runs or default_runs(suite)
-        cells = plan(suite, tasks, specs, runs=count, seed=seed, engine=engine, force=force)
+        cells = plan(suite, tasks, specs, runs=count, seed=seed, engine=engine, force=force, inputs=inputs)
+    say_tracked(inputs)
     rows = run_cells(
         cells, results, executor, rerun=rerun, measure=measure, yes=yes, cell_timeout=cell_timeout
     )

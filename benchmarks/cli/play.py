@@ -72,9 +72,9 @@ def tournament_command(
 
     with game_errors():
         task, notes = tournament_task(game, horizon, force=force)
-    specs, lacking = chosen_agents(agents)
+    specs, lacking, inputs = chosen_agents(agents)
     with plan_errors():
-        cells = plan_tournament(task, specs, runs=runs, seed=seed, force=force)
+        cells = plan_tournament(task, specs, runs=runs, seed=seed, force=force, inputs=inputs)
     rows = run_cells(
         cells, results, executor, rerun=False, measure=measure, yes=yes, cell_timeout=cell_timeout
     )

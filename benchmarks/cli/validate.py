@@ -74,7 +74,7 @@ def validate_command(
     from regret_envs.benchmarks.running.planning import plan
     from regret_envs.benchmarks.tasks.suites import default_runs
 
-    specs, lacking = chosen_agents(agents)
+    specs, lacking, _ = chosen_agents(agents)
     for line in lacking:
         say(line)
     tasks = validation.regret_tasks(chosen_tasks(suite))

@@ -11,6 +11,7 @@ from concurrent.futures import BrokenExecutor
 from typing import Any, TypeVar
 
 from regret_envs.agents import registry
+from regret_envs.agents.inputs import files_read
 from regret_envs.benchmarks.running.executors import LocalPool
 from regret_envs.forks import forks_end
 from regret_envs.names import UnknownNameError
@@ -95,17 +96,21 @@ def _ending(status: int | None) -> str:
     return f"its process ended with status {status}, as by os._exit"
 
 
-def try_agent(spec: str) -> None:
+def try_agent(spec: str) -> dict[str, str]:
     """Make an agent, and let pass what would fail in its cells with a traceback.
+
+    Returns:
+        The files that it depends on, see `files_read`.
 
     Raises:
         MissingExtraError, AgentImportError, SpecError, UnknownNameError: as `registry.make`.
     """
     try:
-        registry.make(spec)
+        return files_read(spec)
     except (registry.MissingExtraError, registry.AgentImportError) as error:
         raise type(error)(str(error)) from None  # without the cause, which may not pickle
     except (registry.SpecError, UnknownNameError):
         raise
     except BaseException as error:
         print(f"{spec} cannot be made: {described(error)}", file=sys.stderr)
+        return {}

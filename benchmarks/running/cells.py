@@ -37,6 +37,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         data: the fingerprint of the recorded data that the task plays or of a custom world's source,
             or None.
         files: the settings of the world that are paths; `data` is of their contents, wherever they lie.
+        inputs: the hash of the files that the custom agents depend on, or None.
         opponents: the hashes of the custom agents' sources among the task's opponents, or None.
         seed: the seed.
         block: number of the seed block: its first run is `block * BLOCK_RUNS`.
@@ -55,6 +56,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     data: str | None
     files: tuple[str, ...] = ()
     opponents: str | None = None
+    inputs: str | None = None
     seed: int
     block: int
     num_runs: int
@@ -96,7 +98,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         seats: list[Any] = [] if len(self.seats) == 1 else [self.seats, self.seat]
         versions = {name: v for spec in self.seats for name, v in registry.versions(spec).items()}
         engine = [] if self.engine == "numpy" else [{"engine": self.engine}]
-        others = [*seats, *([versions] if versions else []), *engine]
+        inputs = [{"inputs": self.inputs}] if self.inputs else []
+        others = [*seats, *([versions] if versions else []), *engine, *inputs]
         return digest([KEY_VERSION, self._task, self.data, self.agent, self.source, *others])
 
     @cached_property

@@ -8,6 +8,7 @@ print(leaderboard(rows).overall[0])
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import pickle
@@ -17,6 +18,7 @@ from concurrent.futures import Future
 import msgspec
 
 from regret_envs.agents import Agent, registry
+from regret_envs.agents.inputs import files_read
 from regret_envs.benchmarks.running import driver, planning, runner
 from regret_envs.benchmarks.running.executors import LocalPool
 from regret_envs.benchmarks.running.pace import Pace, logger
@@ -66,7 +68,7 @@ def evaluate(
     chosen = find_tasks(tasks) if isinstance(tasks, str) else list(tasks)
     cells = [
         msgspec.structs.replace(cell, source=_source(live[cell.agent])) if cell.agent in live else cell
-        for cell in planning.plan("evaluate", chosen, specs, runs=runs, seed=seed)
+        for cell in planning.plan("evaluate", chosen, specs, runs=runs, seed=seed, inputs=_inputs(specs))
     ]
     make = functools.partial(registry.make, objects=live)
     measure = functools.partial(runner.measure, make=make, allow_llm=allow_llm)
@@ -78,6 +80,15 @@ def evaluate(
                 pace.advance(finished)
                 rows += [row for cell_rows in finished for row in cell_rows]
         return rows
+
+
+def _inputs(specs: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The files of the custom agents; one that cannot be made says so when it is run."""
+    found = {}
+    for spec in specs:
+        with contextlib.suppress(Exception):
+            found[spec] = files_read(spec) if registry.custom_modules(spec) else {}
+    return found
 
 
 def _source(agent: Agent) -> str | None:

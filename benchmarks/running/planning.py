@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ def plan(
     seed: int,
     engine: Engine = "numpy",
     force: bool = False,
+    inputs: Mapping[str, Mapping[str, str]] | None = None,
 ) -> list[Cell]:
     """The cells of every task with every agent, long ones first.
 
@@ -43,6 +44,7 @@ def plan(
         seed: the seed; tasks with a fixed number of runs have seed 0.
         engine: what plays them.
         force: whether cells that are estimated not to end or to fit, or too many of them, are planned too.
+        inputs: the files that custom agents depend on, by spec, see `files_read`.
 
     Raises:
         TooLargeError: if cells would not end or not fit, or are too many; says the estimate.
@@ -50,7 +52,7 @@ def plan(
         ImportError: if a custom agent's module is not found.
     """
     ranked = _distinct(agents)
-    sources = _Sources()
+    sources = _Sources(inputs)
     cells: list[Cell] = []
     tasks = list(tasks)
     if not force:
@@ -66,7 +68,13 @@ def plan(
 
 
 def plan_tournament(
-    task: Task, agents: Iterable[str], *, runs: int, seed: int, force: bool = False
+    task: Task,
+    agents: Iterable[str],
+    *,
+    runs: int,
+    seed: int,
+    force: bool = False,
+    inputs: Mapping[str, Mapping[str, str]] | None = None,
 ) -> list[Cell]:
     """The cells of every ordered pair of agents; arguments and errors as in `plan`."""
     ranked = _distinct(agents)
@@ -74,7 +82,7 @@ def plan_tournament(
     if not force:
         check_count(len(pairs) * -(-runs // BLOCK_RUNS))
     how: dict[str, Any] = {"runs": runs, "seed": seed, "force": force}
-    return _blocks("tournament", task, make_world(task), pairs, None, _Sources(), **how)
+    return _blocks("tournament", task, make_world(task), pairs, None, _Sources(inputs), **how)
 
 
 def _distinct(agents: Iterable[str]) -> list[str]:
@@ -86,7 +94,11 @@ def _distinct(agents: Iterable[str]) -> list[str]:
 
 
 class _Sources(dict[str, str | None]):
-    """The source hash of every spec, computed once."""
+    """The source hash of every spec, computed once, and the files that custom agents depend on."""
+
+    def __init__(self, inputs: Mapping[str, Mapping[str, str]] | None) -> None:
+        super().__init__()
+        self._inputs = {registry.canonical(spec): dict(files) for spec, files in (inputs or {}).items()}
 
     def __missing__(self, spec: str) -> str | None:
         self[spec] = registry.source_hash(spec)
@@ -95,6 +107,11 @@ class _Sources(dict[str, str | None]):
     def of(self, seats: Iterable[str]) -> str | None:
         """The hashes of the custom agents among the seats."""
         return "-".join(source for spec in dict.fromkeys(seats) if (source := self[spec])) or None
+
+    def inputs_of(self, seats: Iterable[str]) -> str | None:
+        """The hash of the files of the agents among the seats, wherever they lie."""
+        hashes = sorted({h for spec in seats for h in self._inputs.get(spec, {}).values()})
+        return digest(hashes) if hashes else None
 
 
 def _adapted(task: Task, world: World) -> list[Bounds]:
@@ -149,6 +166,7 @@ def _blocks(
             data=data,
             files=files,
             opponents=sources.of(spec for spec in task.opponents if spec != RANKED),
+            inputs=sources.inputs_of(canonical),
             seed=task_seed,
             block=first // BLOCK_RUNS,
             num_runs=min(BLOCK_RUNS, total - first),
