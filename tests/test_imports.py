@@ -24,6 +24,7 @@ DOORS = {
     "regret_envs.weighted_rps_v0",
     "regret_envs.agents.registry",
     "regret_envs.agents.identity",
+    "regret_envs.agents.inputs",
 }
 ATTENTION = ("regret_envs.agents.attention.", "regret_envs.rooms.")
 # Of the benchmarks, those that train, reproduce or time attention; nothing else imports them but on demand.
