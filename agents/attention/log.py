@@ -36,7 +36,7 @@ class TrainingLog:
         self._path = folder / LOG_FILE
         self._every = max(1, num_steps // _LINES)
         self._num_steps = num_steps
-        self._writer = _tensorboard(folder / "tensorboard", step) if tensorboard else None
+        self._writer = summary_writer(folder / "tensorboard", step) if tensorboard else None
         kept = read_log(folder) if step and self._path.is_file() else []
         with replacing(self._path) as part, part.open("w", newline="", encoding="utf-8") as file:
             lines = csv.writer(file, lineterminator="\n")
@@ -90,7 +90,12 @@ def _cells(line: Sequence[float | None]) -> list[str]:
     ]
 
 
-def _tensorboard(folder: Path, step: int) -> Any:
+def summary_writer(folder: Path, step: int) -> Any:
+    """TensorBoard's writer of scalars to a folder; what it holds of steps after `step` no longer counts.
+
+    Raises:
+        ImportError: if TensorBoard is not installed; names the extra.
+    """
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:

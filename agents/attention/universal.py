@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 import torch
 
+from regret_envs.agents.attention.log import summary_writer
 from regret_envs.agents.universal.families import Family
 from regret_envs.agents.universal.features import CONTEXT_FEATURES, EXPERTS, TOKEN_FEATURES, LossFeatures
 from regret_envs.agents.universal.network import SHAPES, Network
@@ -202,6 +203,7 @@ def train(
     say: Callable[[str], None] = print,
     evaluate_every: int = 200,
     resume: bool = False,
+    tensorboard: bool = False,
 ) -> dict[str, torch.Tensor]:
     """Train, and write `weights.npz` (the averaged weights) and `log.csv` to a folder as training goes on.
 
@@ -213,12 +215,14 @@ def train(
         evaluate_every: steps between evaluations, at which everything is saved.
         resume: go on from what is saved in the folder. The worlds in memory are not saved, so that what comes
             differs from an uninterrupted training in its draws.
+        tensorboard: whether to write the same as scalars for TensorBoard, to `out/tensorboard`.
 
     Returns:
         The averaged weights.
 
     Raises:
         FileNotFoundError: if there is nothing to go on from.
+        ImportError: if TensorBoard is asked for and not installed; names the extra.
     """
     out.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(recipe.seed)
@@ -238,6 +242,7 @@ def train(
             for name in SHAPES:
                 parameters[name].copy_(saved["parameters"][name])
                 average[name].copy_(saved["average"][name])
+    scalars = summary_writer(out / "tensorboard", first - 1) if tensorboard else None
     with (out / LOG_FILE).open("a" if resume else "w", newline="") as file:
         log = csv.writer(file)
         if not resume:
@@ -263,6 +268,11 @@ def train(
                 found = evaluate(families, average, recipe.objective, num_tokens=recipe.num_tokens)
                 log.writerow([step, f"{recent:.4f}", *(f"{value:.4f}" for value in found.values())])
                 file.flush()
+                if scalars is not None:
+                    scalars.add_scalar("loss", recent, step)
+                    for name, value in found.items():
+                        scalars.add_scalar(f"regret/{name}", value, step)
+                    scalars.flush()
                 np.savez(out / WEIGHTS_FILE, allow_pickle=False, **{k: v.numpy() for k, v in average.items()})
                 state = {"step": step, "recent": recent, "optimizer": optimizer.state_dict()}
                 torch.save(state | {"parameters": parameters, "average": average}, out / STATE_FILE)

@@ -157,6 +157,7 @@ def transformer(**options: Any) -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="[default: runs/universal-OBJECTIVE-seedS]",
 )
+@click.option("--tensorboard", is_flag=True, help="Write scalars for TensorBoard (extra tensorboard).")
 @click.option("--resume", is_flag=True, help="Go on with the training in --out.")
 @click.option("--overwrite", is_flag=True, help="Begin anew where --out holds one.")
 def universal(
@@ -166,6 +167,7 @@ def universal(
     seed: int,
     threads: int,
     out: Path | None,
+    tensorboard: bool,
     resume: bool,
     overwrite: bool,
 ) -> None:
@@ -194,7 +196,16 @@ def universal(
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     try:
-        universal.train(recipe, worlds, out, say=lambda line: click.echo(line, err=True), resume=resume)
+        universal.train(
+            recipe,
+            worlds,
+            out,
+            say=lambda line: click.echo(line, err=True),
+            resume=resume,
+            tensorboard=tensorboard,
+        )
+    except ImportError as error:
+        raise click.UsageError(str(error)) from None
     except KeyboardInterrupt:
         click.echo(f"interrupted: go on with --out {out} --resume", err=True)
         raise click.exceptions.Exit(130) from None

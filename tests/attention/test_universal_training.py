@@ -91,6 +91,30 @@ def test_training_lowers_the_loss_and_is_reproducible(tmp_path):
         np.testing.assert_array_equal(value.numpy(), weights[1][name].numpy())
 
 
+def test_tensorboard_has_the_same_scalars(tmp_path, monkeypatch):
+    written = {}
+
+    class Writer:
+        def add_scalar(self, name, value, step):
+            written[name, step] = value
+
+        def flush(self):
+            pass
+
+    monkeypatch.setattr(universal, "summary_writer", lambda folder, step: Writer())
+    family = msgspec.structs.replace(FAMILIES["repeating"], horizon=10)
+    recipe = universal.UniversalRecipe(num_steps=2, num_tokens=1000)
+    universal.train(recipe, [family], tmp_path, say=lambda line: None, evaluate_every=1, tensorboard=True)
+    with (tmp_path / "log.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 and len(written) == 4
+    for row in rows:
+        assert written["loss", int(row["step"])] == pytest.approx(float(row["loss"]), abs=1e-4)
+        assert written["regret/repeating", int(row["step"])] == pytest.approx(
+            float(row["repeating"]), abs=1e-4
+        )
+
+
 def test_the_command(tmp_path):
     from regret_envs.benchmarks.cli import main
 
