@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,28 @@ def test_every_module_that_says_what_is_public_is_in_the_reference():
                 declared.add(".".join([package, *file.parent.relative_to(ROOT / folder).parts]))
     assert len(declared) >= 9
     assert declared - listed == {"regret_envs.benchmarks.cli"}  # the command line
+
+
+def test_every_agents_paper_is_in_the_bibliography(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    import citations
+
+    from regret_envs.agents.catalogue import built_in
+
+    references = set()
+    for entry in built_in().values():
+        if entry.requires is None:
+            module, _, name = entry.target.partition(":")
+            reference = getattr(importlib.import_module(module), name).reference
+            references |= set(reference.split("; ")) if isinstance(reference, str) else set()
+    references -= {"", *(r for r in references if r.startswith("regret-trained"))}
+    assert len(references) > 20
+    assert sorted(r for r in references if citations.key_of(r) is None) == []
+    assert citations.key_of("Blum and Mansour 2008") is None and citations.key_of("Nobody 2007") is None
+
+
+def test_the_citation_is_of_this_version():
+    citation = (ROOT / "CITATION.cff").read_text()
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"\nversion: {version}\n" in citation
+    assert f"version = {{{version}}}" in (ROOT / "README.md").read_text()
