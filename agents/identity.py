@@ -94,6 +94,21 @@ def custom_modules(spec: str) -> set[str]:
     return found | {name for name in nested if _has_source(name)}
 
 
+def is_built_in(spec: str) -> bool:
+    """Whether a spec names built-in agents alone, nested ones too, none of which asks anybody.
+
+    Specs from results are data: only such agents may be made from them.
+    """
+    try:
+        name, settings = parse(spec)
+    except SpecError:
+        return False
+    others = known_agents()[0].keys() | built_in().keys() - AGENTS.keys()
+    inner = [text.partition("[")[0].strip() for text in _nested(name, settings)]
+    nested = all(is_built_in(text) for text in _nested(name, settings) if "[" in text)
+    return name in AGENTS and ":" not in spec and nested and not (set(inner) & (others - AGENTS.keys()))
+
+
 def custom_specs(spec: str) -> list[str]:
     """The custom and plug-in agents in a spec with their settings, nested ones too."""
     try:

@@ -281,7 +281,7 @@ class _Drawing:
 
     def simplex(self) -> Iterator[tuple[str, Figure]]:
         """One figure for each task of three actions that is known here; others are said to be left out."""
-        from regret_envs.agents.catalogue import AGENTS
+        from regret_envs.agents.identity import is_built_in
         from regret_envs.benchmarks.plotting import SimplexError, figure_of, replay, simplex
         from regret_envs.benchmarks.tasks.core import TASKS
 
@@ -293,7 +293,7 @@ class _Drawing:
             metric = self._metric if self._metric in r.metrics else r.metrics[0]
             best = sorted(r.played, key=lambda a: r.metric(metric).sign * r.values(a, metric).mean())
             # A row is data: of what it names, only built-in agents are made, unless the user typed them.
-            safe = [a for a in best if ":" not in a and a.partition("[")[0] in AGENTS]
+            safe = [a for a in best if is_built_in(a)]
             named = [a for a in self._found.agents or safe[:_MOST_ON_A_SIMPLEX] if a in best]
             plays = {}
             try:

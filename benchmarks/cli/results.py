@@ -9,6 +9,7 @@ import click
 
 from regret_envs.benchmarks.cli import complete
 from regret_envs.benchmarks.cli.common import (
+    LEFT_OUT,
     Usage,
     all_results_option,
     listed,
@@ -113,6 +114,9 @@ def show_leaderboard(
     board = leaderboard(
         found.rows, metric=metric, tasks=found.tasks, agents=found.agents, iqm_intervals=iqm, margin=margin
     )
+    shown = {entry.agent for table in board.tasks for entry in table.entries}
+    if set(found.agents or ()) - shown:  # the notes say why
+        click.get_current_context().meta[LEFT_OUT] = True
     every_task = by == "task" or (by is None and (task_tables or len(board.tasks) == 1))
     board = msgspec.structs.replace(
         board,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from regret_envs.benchmarks.cli.common import MOST_REQUESTS, Usage, say, say_skipped
+from regret_envs.benchmarks.cli.common import MOST_REQUESTS, Usage, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +80,8 @@ def run_cells(
     with writer:
         if writer.contents.torn:
             say(f"{results} ended with an unfinished line, from a run that was killed: it was cut off")
-        say_skipped(writer.contents.skipped)
+        for line in writer.contents.skipped:
+            say(line)
         to_run = cells if rerun else planned.missing(cells, complete_cells(writer.contents.rows))
         done = len(cells) - len(to_run)
         say(f"{len(to_run)} cells to run" + (f", {done} already in {results}" if done else ""))

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from regret_envs.agents.catalogue import AGENTS
+from regret_envs.agents.identity import is_built_in
 from regret_envs.agents.llm.transcripts import read as read_transcript
 from regret_envs.benchmarks import plotting
 from regret_envs.benchmarks.analysis import tables
@@ -242,7 +242,7 @@ class _Builder:
             return []
         plays = {}
         for agent in played:
-            if ":" in agent or agent.partition("[")[0] not in AGENTS or len(plays) == _MOST_ON_A_SIMPLEX:
+            if not is_built_in(agent) or len(plays) == _MOST_ON_A_SIMPLEX:
                 continue
             try:
                 plays[agent], world, seat = plotting.replay(task, agent, most_rounds=500)

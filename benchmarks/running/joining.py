@@ -29,7 +29,7 @@ class Part:
     def add(self, line: int, row: Row) -> None:
         """Add the row of a line."""
         self.rows.append(row)
-        if row.part == 0:
+        if row.part == 0 or row.key not in self.lines:
             self.lines[row.key] = line
 
     def where(self, key: str) -> str:
@@ -46,6 +46,7 @@ def join(parts: Sequence[Part]) -> tuple[list[Row], list[str]]:
     whole = [complete_cells(part.rows) for part in parts]
     wrong = _incomplete(parts, whole)
     left_out = [problem for cells in wrong for problem in cells.values()]
+    left_out += _unfinished(parts, whole)
     if len(parts) < 2:
         return [row for part in parts for row in part.rows if row.key not in wrong[0]], left_out
     found: dict[str, tuple[Part, list[Row]]] = {}
@@ -83,6 +84,21 @@ def _agree(first: list[Row], second: list[Row]) -> bool:
         )
         for what, row in tables[0].items()
     )
+
+
+def _unfinished(parts: Sequence[Part], whole: Sequence[dict[str, list[Row]]]) -> list[str]:
+    """The cells that nowhere have all their rows."""
+    done = {key for cells in whole for key in cells}
+    found: dict[str, str] = {}
+    for part in parts:
+        counts = Counter(row.key for row in part.rows if row.key not in done)
+        for row in part.rows:
+            if row.key in counts:
+                found[row.key] = (
+                    f"{part.where(row.key)}: parts: {counts[row.key]} of the {row.parts} rows of {row.agent} "
+                    f"on {row.task}, seed {row.seed}, block {row.block}; the cell is left out"
+                )
+    return list(found.values())
 
 
 def _incomplete(parts: Sequence[Part], whole: Sequence[dict[str, list[Row]]]) -> list[dict[str, str]]:

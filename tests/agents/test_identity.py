@@ -138,3 +138,26 @@ def test_hashing_in_a_fresh_process_imports_nothing(folder):
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=True
     )
     assert done.stdout.strip() == source_hash("mypkg:Mine")
+
+
+@pytest.mark.parametrize(
+    ("spec", "safe"),
+    [
+        ("hedge[step_size=0.5]", True),
+        ("blum-mansour[copies=hedge[step_size=0.5]]", True),
+        ("hedged[members=(hedge[step_size=0.1],rm+)]", True),
+        ("os:system[command='touch ran']", False),
+        ("blum-mansour[copies=os:system]", False),
+        ("hedged[members=(a-plug-in,rm+)]", False),
+        ("blum-mansour[copies=a-plug-in[x=1]]", False),
+        ("a-plug-in", False),
+        ("llm[model=m]", False),
+        ("hedged[members=(llm[model=m],rm+)]", False),
+        ("checkpoint:folder", False),
+        ("hedge[", False),
+    ],
+)
+def test_which_agents_may_be_made_from_data(monkeypatch, spec, safe):
+    plug_in = {**catalogue.AGENTS, "a-plug-in": catalogue.AgentEntry("os:system", "")}
+    monkeypatch.setattr(identity, "known_agents", lambda: (plug_in, []))
+    assert identity.is_built_in(spec) == safe

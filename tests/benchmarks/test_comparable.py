@@ -186,3 +186,12 @@ def test_rows_say_what_they_are_of(tmp_path):
     (row, *_) = read(tmp_path / "r.jsonl").rows
     assert row.schema == 2 and row.task_hash == made.task_hash and row.data_hash == made.data
     assert row.data_hash is not None and row.date is not None
+
+
+def test_a_named_agent_that_is_left_out_is_not_status_0(folder):
+    with Writer("r.jsonl") as writer:
+        writer.append(cell("a", regrets(1.0, 2.0), data_hash="x"))
+        writer.append(cell("b", regrets(1.0, 2.0)))
+    invoke("leaderboard", "--results", "r.jsonl")
+    result = invoke("leaderboard", "--agents", "a,b", "--results", "r.jsonl", code=1)
+    assert "a was measured on other data" in result.stdout.replace("\n", " ")
