@@ -9,7 +9,6 @@ import re
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from importlib.metadata import version
@@ -176,12 +175,14 @@ class LocalPool:
 
     def close(self, *, now: bool = False) -> None:
         """See `Pool`. Workers that do not end within `GRACE_SECONDS` are killed."""
+        # An executor is joined the first time that it is shut down, or never.
+        ends = threading.Thread(target=self._executor.shutdown, daemon=True)
         if not now:
-            self._executor.shutdown(wait=False)
-            until = time.monotonic() + GRACE_SECONDS
-            for process in set(multiprocessing.active_children()) - self._before:
-                process.join(max(until - time.monotonic(), 0))
+            ends.start()
+            ends.join(GRACE_SECONDS)
         self._kill()
+        if not now:
+            ends.join(GRACE_SECONDS)
         self._board.remove()
         for name, value in self._saved.items():
             if value is None:
@@ -190,14 +191,14 @@ class LocalPool:
                 os.environ[name] = value
 
     def _kill(self) -> None:
-        self._executor.shutdown(wait=False, cancel_futures=True)
         for pid in self._board.pids():
             _kill_group(pid)
             self._board.leave(pid)
         for process in set(multiprocessing.active_children()) - self._before:
             process.kill()  # one that had not begun
-        # Its thread ends once the workers have, and must not be met by the end of the interpreter.
-        self._executor.shutdown()
+        # The executor's thread ends once the workers have. If it met the end of the interpreter, both would
+        # close the same pipe, and one of them print a traceback.
+        self._executor.shutdown(cancel_futures=True)
 
     def __enter__(self) -> LocalPool:
         return self
