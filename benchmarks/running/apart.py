@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import sys
 import time
@@ -49,11 +50,12 @@ class Apart:
             Died: if there is none; says what happened.
             Exception: what the function raises.
         """
-        before = set(multiprocessing.active_children())
         if self._pool is None:
+            before = set(multiprocessing.active_children())
             self._pool = LocalPool(1, preload=self._preload)
+            self._pool.submit(os.getpid).result()  # to start is not the call's time
+            self._workers = set(multiprocessing.active_children()) - before
         future = self._pool.submit(_called, function, args)
-        self._workers |= set(multiprocessing.active_children()) - before
         until = time.monotonic() + self._limit
         try:
             return future.result(timeout=self._limit)

@@ -143,7 +143,7 @@ FAILS = {
     "Exits": "SystemExit: 0",
     "Leaves": "the worker process died each of the 3 times",
     "Crashes": "the worker process died each of the 3 times",
-    "Hangs": "it ran longer than 2 s, the limit of a cell (--cell-timeout)",
+    "Hangs": "it ran longer than 8 s, the limit of a cell (--cell-timeout)",
     "InitExits": "SystemExit: 0",
     "InitLeaves": "the worker process died each of the 3 times",
     "SaysMuch": "ValueError: yyy",
@@ -167,7 +167,7 @@ def test_each_is_one_row_and_the_command_ends_by_itself(tmp_path):
             "--agents",
             agents,
             "--cell-timeout",
-            "2",
+            "8",
             "--executor",
             "local:2",
         ],
@@ -212,7 +212,9 @@ def test_each_is_one_row_and_the_command_ends_by_itself(tmp_path):
     ],
 )
 def test_check_says_what_the_agent_did(name, code, says):
-    result = invoke("check", f"{__name__}:{name}", "--timeout", "2", code=code)
+    # The time that the first import takes counts, so only the one that hangs has little.
+    limit = "2" if name == "Hangs" else "60"
+    result = invoke("check", f"{__name__}:{name}", "--timeout", limit, code=code)
     assert says in result.output and "PRINTED" not in result.stdout
     assert max(map(len, result.output.splitlines())) < 1000
 
