@@ -186,6 +186,7 @@ def _set_scale(axes: Axes, scale: Scale, means: Sequence[FloatArray]) -> None:
         axes.set_yscale(scale)
     if scale in ("log", "symlog"):
         axes.yaxis.set_major_formatter(power)
+        axes.yaxis.set_minor_formatter("")
     if scale != "log" and len(negative):
         axes.axhline(0, color="#888888", linewidth=0.6, zorder=0)
 

@@ -10,11 +10,17 @@ from regret_envs.agents.attention.linear import LinearAttention
 from regret_envs.agents.attention.objectives import regret_loss
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Reference, Report, write_curves
-from regret_envs.benchmarks.reproduce.drawing import COLORS, panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLORS, legend_below, log_axes, panels, save
 
 _ACTIONS = (2, 3, 5, 10, 20)
 _HORIZONS = (10, 20, 40, 80, 160, 320)
 _D, _T = 3, 20
+_CAPTION = """
+The step size k*(d, T) at which the regret loss of one softmax head is stationary. (a) k* by horizon for
+d = 2, 3, 5, 10 and 20 actions, bars: ± one standard error; dotted: slope −1/2. (b) The multi-head
+objective at d = 3, T = 20 by step size; dotted: k* of a single head. (c) k* √T, which tends to a
+constant; colors as in (a).
+"""
 
 
 def run(options: Options) -> Report:
@@ -216,14 +222,16 @@ def _draw(
         right.plot(_HORIZONS, curve * np.sqrt(_HORIZONS), marker="o", markersize=3, color=COLORS[i])
     reference = np.array(_HORIZONS, dtype=float)
     left.plot(reference, 1.5 / np.sqrt(reference), "k:", label="slope −1/2")
-    left.set(xscale="log", yscale="log", xlabel="T", ylabel="k*(d, T)")
-    left.legend(fontsize=8)
+    log_axes(left, x=_HORIZONS)
+    left.set(xlabel="horizon T", ylabel="k*(d, T)")
+    legend_below(left)
     middle.plot(steps, values, color=COLORS[1])
     middle.axvline(grid[_D, _T], color="k", linestyle=":", label="single-head k*")
-    middle.set(xlabel="k", ylabel="multi-head objective, d = 3, T = 20")
-    middle.legend(fontsize=8)
-    right.set(xscale="log", xlabel="T", ylabel="k* √T", ylim=(0, None))
-    save(figure, options.out / "fig1.png")
+    middle.set(xlabel="step size k", ylabel="multi-head objective")
+    legend_below(middle, 1)
+    log_axes(right, x=_HORIZONS, y=False)
+    right.set(xlabel="horizon T", ylabel="k* √T")
+    save(figure, options.out / "fig1.png", _CAPTION)
     write_curves(
         options.out / "fig1.csv",
         {

@@ -20,7 +20,15 @@ from regret_envs.benchmarks.reproduce.attention import (
     trained,
 )
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Reference, Report, write_curves
-from regret_envs.benchmarks.reproduce.drawing import COLORS, band, panels, published, save
+from regret_envs.benchmarks.reproduce.drawing import (
+    COLORS,
+    band,
+    legend_below,
+    panels,
+    published,
+    rounds_axis,
+    save,
+)
 from regret_envs.benchmarks.reproduce.forecaster import HindsightForecaster
 
 _PUBLISHED_CCE = {
@@ -135,6 +143,13 @@ def run(options: Options) -> Report:
 
 
 _K_TRAIN = 0.322
+_CAPTION = """
+Self-play in weighted rock–paper–scissors, T = 20, expected losses. (a) CCE gap of trained attention with
+1, 2 and 4 layers. (b) Pairwise CE gap and (c) full-swap CE gap of swap attention, with calibrated and
+with uncalibrated logits. Lines: mean over training seeds; bands: ± one standard error over seeds. Hollow
+diamonds: published values at T = 20 with their printed standard errors, those of one round set side by
+side; black ones are those of uniform play and of Blum–Mansour.
+"""
 
 
 def _one_step() -> list[Check]:
@@ -171,34 +186,43 @@ def _draw(
 ) -> None:
     t = np.arange(1, HORIZON + 1)
     columns: dict[str, npt.ArrayLike] = {"t": t}
-    figure, (left, right) = panels(2)
-    for color, (layers, values) in zip(COLORS[:3], cce.items(), strict=True):
+    figure, (left, middle, right) = panels(3)
+    layers_drawn = zip((0.0, 0.5, 1.0), COLORS[:3], cce.items(), strict=True)
+    for shift, color, (layers, values) in layers_drawn:
         band(left, t, values, f"{layers} layer{'s' * (layers > 1)}", color)
-        published(left, HORIZON + 0.3, _PUBLISHED_CCE[layers], color)
+        published(left, HORIZON + shift, _PUBLISHED_CCE[layers], color)
         columns |= {f"CCE, {layers} layers, seed {s}": row for s, row in enumerate(values)}
     for style, name in (("k:", "uniform"), ("k--", "Hedge, step k*"), ("k-.", "P(a* | past)")):
         left.plot(t, references[name].cce, style, linewidth=1, label=name)
-    left.set(xlabel="t", ylabel="CCE gap")
+    published(left, HORIZON, _UNIFORM, "k")
+    left.set(xlabel="round t", ylabel="CCE gap")
     swap = ((COLORS[3], "calibrated", calibrated), (COLORS[4], "uncalibrated", plain))
-    for color, name, curves in swap:
-        published(right, HORIZON + 0.3, _PUBLISHED_CE[name], color)
-        for kind, label in (("ce", "pairwise CE"), ("swap", "full swap")):
+    kinds = (
+        (middle, "ce", "pairwise CE", _PUBLISHED_CE),
+        (right, "swap", "full swap", _PUBLISHED_SWAP),
+    )
+    for panel, kind, label, numbers in kinds:
+        for shift, (color, name, curves) in zip((0.0, 0.5), swap, strict=True):
             values = np.stack([getattr(c, kind) for c in curves])
             columns |= {f"{label}, {name}, seed {s}": row for s, row in enumerate(values)}
-            if kind == "ce":
-                band(right, t, values, f"swap attention, {name}", color)
-    for style, name in (("k:", "uniform"), ("k--", "Blum–Mansour")):
-        right.plot(t, references[name].ce, style, linewidth=1, label=name)
-    right.set(xlabel="t", ylabel="pairwise CE gap")
+            band(panel, t, values, f"swap attention, {name}", color)
+            published(panel, HORIZON + shift, numbers[name], color)
+        for style, name in (("k:", "uniform"), ("k--", "Blum–Mansour")):
+            panel.plot(t, getattr(references[name], kind), style, linewidth=1, label=name)
+    for number in (_UNIFORM, _CLASSICAL):
+        published(middle, HORIZON, number, "k")
+    middle.set(xlabel="round t", ylabel="pairwise CE gap")
+    right.set(xlabel="round t", ylabel="full-swap CE gap")
     for name, curve in references.items():
         columns |= {
             f"CCE, {name}": curve.cce,
             f"pairwise CE, {name}": curve.ce,
             f"full swap, {name}": curve.swap,
         }
-    for axes in (left, right):
+    for axes in (left, middle, right):
         axes.plot([], [], "D", color="0.3", mfc="white", label="published, T = 20")
-        axes.legend(fontsize=8)
-        axes.set_ylim(0, 0.25)
-    save(figure, options.out / "fig4.png")
+        axes.set_ylim(0, 0.2 if axes is right else 0.18)
+        rounds_axis(axes, HORIZON)
+        legend_below(axes)
+    save(figure, options.out / "fig4.png", _CAPTION)
     write_curves(options.out / "fig4.csv", columns)

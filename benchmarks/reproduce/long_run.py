@@ -16,7 +16,7 @@ from regret_envs.agents.attention.swap import SwapAttention
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.reproduce.attention import ACTIONS
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
-from regret_envs.benchmarks.reproduce.drawing import COLORS, panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLORS, legend_below, log_axes, panels, save
 from regret_envs.games import weighted_rps
 
 _HORIZONS = (10, 30, 100, 300, 1000, 3000, 10_000)
@@ -132,6 +132,13 @@ def checks(ends: Gaps) -> list[Check]:
     return rows
 
 
+_CAPTION = """
+Self-play in weighted rock–paper–scissors for T = 10 to 10,000 rounds, every horizon a game of its own,
+with the step size that fits it. (a) CCE gap, (b) pairwise CE gap; values below 10⁻⁵ are drawn there.
+Lines: mean, shaded: least to largest of the runs of agents that are chaotic.
+"""
+
+
 def _draw(options: Options, ends: Mapping[str, Mapping[str, FloatArray]]) -> None:
     figure, axes = panels(2)
     columns: dict[str, FloatArray] = {}
@@ -145,7 +152,8 @@ def _draw(options: Options, ends: Mapping[str, Mapping[str, FloatArray]]) -> Non
                 f"{kind}, {name}, least": kinds[kind].min(1),
                 f"{kind}, {name}, largest": kinds[kind].max(1),
             }
-        panel.set(xscale="log", yscale="log", xlabel="T, with the step that fits it", ylabel=label)
-    axes[0].legend(fontsize=8)
-    save(figure, options.out / "long-run.png")
+        log_axes(panel)
+        panel.set(xlabel="horizon T, with the step that fits it", ylabel=label)
+        legend_below(panel)
+    save(figure, options.out / "long-run.png", _CAPTION)
     write_curves(options.out / "long-run.csv", {"horizon": _HORIZONS, **columns})

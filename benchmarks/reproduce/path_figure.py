@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 
 from regret_envs.benchmarks.reproduce.checks import Options
-from regret_envs.benchmarks.reproduce.drawing import COLORS, panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLORS, legend_below, panels, save
 
 if TYPE_CHECKING:
     from regret_envs.benchmarks.reproduce.training_paths import Path, Target
@@ -22,6 +22,14 @@ _LABELS = {
     "ce_uncalibrated": "pairwise CE gap, uncalibrated",
     "swap_uncalibrated": "full-swap gap, uncalibrated",
 }
+
+
+_CAPTION = """
+Training paths in the plane of a published pair of numbers, a panel for each pair: means over seeds as
+training goes on, from the right or top to where it ends, with bars of one standard error; some steps are
+numbered. Hollow diamond: the published pair with its printed standard errors. Gray: agents that are not
+trained.
+"""
 
 
 def draw(
@@ -55,12 +63,12 @@ def draw(
         panel.set(
             xlabel=_LABELS[target.measures[0]],
             ylabel=_LABELS[target.measures[1]],
-            title=target.name.split(":")[0],
         )
+        panel.set_title(target.name.split(":")[0], fontsize=9)
         panel.set_xlim(0, 3 * x.value if target.measures[0] == "mass_to_hedge" else 2 * x.value)
         panel.set_ylim(0, 4 * y.value)
-        panel.legend(fontsize=7)
-    save(figure, options.out / "training-paths.png")
+        legend_below(panel)
+    save(figure, options.out / "training-paths.png", _CAPTION)
 
 
 def _path(panel: Axes, path: Path, target: Target, name: str, color: str) -> None:

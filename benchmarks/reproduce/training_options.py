@@ -18,7 +18,7 @@ from regret_envs.agents.attention.k_star import k_star
 from regret_envs.agents.attention.linear import LinearAttention
 from regret_envs.benchmarks.reproduce.attention import ACTIONS, HORIZON, gap_curves, one_layer_seeds, trained
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Report, write_curves
-from regret_envs.benchmarks.reproduce.drawing import COLORS, band, panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLORS, band, legend_below, log_axes, panels, save
 from regret_envs.feedback import Bandit
 from regret_envs.streams import Gaussian
 
@@ -88,9 +88,14 @@ def _horizon_free(options: Options) -> list[Check]:
     figure, (axes,) = panels(1)
     band(axes, _HORIZONS, steps, "trained for all T at once", COLORS[0])
     axes.plot(_HORIZONS, stars, "k--", linewidth=1, label="k*(3, T)")
-    axes.set(xscale="log", yscale="log", xlabel="T", ylabel="step size")
-    axes.legend(fontsize=8)
-    save(figure, options.out / "training-options.png")
+    log_axes(axes, x=_HORIZONS)
+    axes.set(xlabel="horizon T", ylabel="step size")
+    legend_below(axes)
+    caption = (
+        "The step size of one linear-attention layer trained for all horizons at once: mean and ± one "
+        "standard error over training seeds. Dashed: the optimal step k*(3, T)."
+    )
+    save(figure, options.out / "training-options.png", caption)
     columns = {f"step size, seed {seed}": row for seed, row in enumerate(steps)}
     write_curves(options.out / "training-options.csv", {"T": _HORIZONS, "k_star": stars, **columns})
     return checks

@@ -18,7 +18,7 @@ from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.analysis.leaderboard import Score, leaderboard
 from regret_envs.benchmarks.analysis.task_results import TaskResults, task_results
 from regret_envs.benchmarks.reproduce.checks import Check, KnownMiss, Options, Reference, Report
-from regret_envs.benchmarks.reproduce.drawing import COLORS, panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLORS, legend_below, panels, save
 from regret_envs.benchmarks.reproduce.universal_inputs import draw_policies, mask_inputs
 from regret_envs.benchmarks.running import driver, executors
 from regret_envs.benchmarks.running.cells import Cell, missing, needed_modules, shared_imports
@@ -339,8 +339,7 @@ def _draw(rows: Sequence[Row], tasks: Sequence[str], options: Options) -> None:
     """Every task's normalized regrets: all rivals as gray dots, the policies in color."""
     agents = [a for a in FAMILY if a in AGENTS]
     results = _results(rows, tasks, [*RIVALS, *agents])
-    figure, (axes,) = panels(1)
-    figure.set_size_inches(9, 8)
+    figure, (axes,) = panels(1, size=(7.5, 1.5 + 0.2 * len(tasks)))
     for y, task in enumerate(reversed(tasks)):
         means = _means(results[task])
         rivals = [m for a, m in means.items() if a not in agents]
@@ -349,7 +348,12 @@ def _draw(rows: Sequence[Row], tasks: Sequence[str], options: Options) -> None:
             axes.scatter(means[agent], y, s=28, marker="D", color=color, label=agent if y == 0 else None)
     axes.set_yticks(range(len(tasks)), list(reversed(tasks)), fontsize=8)
     axes.set_xscale("symlog", linthresh=1)
-    axes.set(xlabel="external regret / (loss scale · sqrt(T ln d / 2))")
+    axes.set(xlabel="external regret / (ρ √(T ln d / 2))")
     axes.axvline(0, color="0.5", linewidth=0.8)
-    axes.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5)
-    save(figure, options.out / "universal.png")
+    legend_below(axes, 3, by=0.12)
+    caption = (
+        "Normalized external regret of the universal policies (diamonds) and of every other agent (gray "
+        "dots), task by task: the mean over runs divided by ρ √(T ln d / 2), on an axis that is linear "
+        "within ± 1 and logarithmic beyond. Below 0 is better than the best fixed action in hindsight."
+    )
+    save(figure, options.out / "universal.png", caption)

@@ -14,7 +14,7 @@ from regret_envs.agents.universal.agent import SHIPPED, Universal, read_weights
 from regret_envs.agents.universal.features import CONTEXT_FEATURES, TOKEN_FEATURES
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.reproduce.checks import Options, write_curves
-from regret_envs.benchmarks.reproduce.drawing import COLORS, panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLORS, legend_below, panels, save
 from regret_envs.worlds import Stream
 
 _PHASE = 100
@@ -42,7 +42,7 @@ def draw_policies(options: Options) -> None:
         assert play.policies is not None and play.losses is not None
         best = np.repeat(play.losses[0][:, 0].reshape(-1, _PHASE, 3).mean(1).argmin(1), _PHASE)
         axes[0].plot(play.policies[0][np.arange(horizon), 0, best], color=color, label=name)
-    axes[0].set(xlabel="round", ylabel="mass on the phase's best action", title="a switch every 100 rounds")
+    axes[0].set(xlabel="round", ylabel="mass on the phase's best action")
     game = games.weighted_rps()
     for color, name in zip(COLORS, players, strict=False):
         agents = [make({"Hedge": "hedge", "Fixed-Share": "fixed-share"}.get(name, name)) for _ in range(2)]
@@ -52,9 +52,15 @@ def draw_policies(options: Options) -> None:
         assert play.policies is not None
         axes[1].plot(play.policies[0][:, 0, 0], color=color, label=name)
     axes[1].axhline(0.5, color="0.5", linestyle=":", linewidth=0.8)
-    axes[1].set(xlabel="round", ylabel="mass on rock", title="weighted rock–paper–scissors, self-play")
-    axes[0].legend(fontsize=8, loc="lower right")
-    save(figure, options.out / "universal-policies.png")
+    axes[1].set(xlabel="round", ylabel="mass on rock")
+    for panel in axes:
+        legend_below(panel, 3)
+    caption = (
+        "Policies over rounds, one run. (a) A stream whose best action changes every 100 rounds: the "
+        "probability of the phase's best action. (b) Self-play in weighted rock–paper–scissors: the probability of "
+        "rock; dotted: in the equilibrium, 1/2."
+    )
+    save(figure, options.out / "universal-policies.png", caption)
 
 
 def input_groups() -> Iterator[tuple[str, list[int], list[int]]]:

@@ -6,7 +6,7 @@ import json
 import os
 import threading
 
-import numpy as np
+import msgspec
 import pytest
 from conftest import cell, regrets
 
@@ -36,10 +36,12 @@ def rows():
     gaussian, game = "gaussian_d3_t20", "weighted_rps_t1000"
     found += cell("mypkg.mine:Mine[how=<b>&'quotes'\"]", {}, task=gaussian, status="failed", **on[gaussian])
     found += cell("net", {}, task=game, status="n/a", **on[game])
-    values = {"external_regret": np.linspace(1, 4, 6), "swap_regret": np.linspace(2, 6, 6)}
-    for task in on:
-        if not task.startswith("tournament"):
-            found += cell("mypkg.mine:Good", values, task=task, rounds=(1, 20), **on[task])
+    own = "mypkg.mine:Good"
+    found += [
+        msgspec.structs.replace(row, agent=own, key=f"{row.key} {own}", identity=f"{row.identity} {own}")
+        for row in found
+        if row.agent == "mmd" and not row.is_pairing
+    ]
     return [*found, *cell("hedge", regrets(0.0, 0.0), task="no regret at all", num_actions=1)]
 
 
