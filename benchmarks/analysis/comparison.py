@@ -31,7 +31,8 @@ class Difference(msgspec.Struct, frozen=True):
             test with.
         better: the agent that the test says is better at 5 %; where there is no test, the one of the
             better mean; None: they cannot be told apart, or are equivalent.
-        improvement: the chance that a run of the first is better than a run of the second.
+        improvement: the chance that a run of the first is better than a run of the second; runs within the
+            margin count as half.
     """
 
     task: str
@@ -119,7 +120,9 @@ def _difference(
         None if np.isnan(p) else p,
         None,
         statistics.probability_of_improvement(
-            *([metric.sign * t[i] for t in tables] for i in (0, 1)), rng=np.random.default_rng(seed)
+            *([metric.sign * t[i] for t in tables] for i in (0, 1)),
+            margin=margin,
+            rng=np.random.default_rng(seed),
         ),
     )
     return msgspec.structs.replace(found, better=_better(found, p, agents))

@@ -123,24 +123,28 @@ def probability_of_improvement(
     others: Sequence[FloatArray],
     *,
     rng: np.random.Generator,
+    margin: float = 0.0,
     level: float = 0.95,
     num_resamples: int = NUM_RESAMPLES,
 ) -> Interval:
     """The chance that a run scores below a run of the other agent on a task drawn at random.
 
     The mean over tasks of P(X < Y) + P(X = Y)/2, the Mann–Whitney statistic over its maximum
-    (Agarwal et al. 2021). Runs of the two agents are drawn independently.
+    (Agarwal et al. 2021). Runs of the two agents are drawn independently; values that differ by at most the
+    margin count as equal.
 
     Args:
         samples: of the agent, one array (num_runs,) a task.
         others: of the other one, the same tasks.
         rng: the generator of the bootstrap.
+        margin: the equivalence margin, in units of the samples.
         level: coverage.
         num_resamples: bootstrap resamples.
     """
     estimate, drawn = 0.0, np.zeros(num_resamples)
     for x, y in zip(samples, others, strict=True):
-        wins = (x[:, None] < y) + 0.5 * (x[:, None] == y)
+        equal = np.abs(x[:, None] - y) <= margin
+        wins = ((x[:, None] < y) & ~equal) + 0.5 * equal
         estimate += float(wins.mean()) / len(samples)
         at = 0
         for counts in _resamples([len(x), len(y)], rng, num_resamples):

@@ -177,16 +177,16 @@ def mean_and_error(e: Estimate) -> str:
     if e.standard_error <= 1e-9 * abs(e.mean):
         return f"{number(e.mean)} ± 0"
     decimals = int(np.clip(1 - np.floor(np.log10(e.standard_error)), 0, 6))
-    return f"{e.mean:.{decimals}f} ± {e.standard_error:.{decimals}f}"
+    return f"{e.mean:z.{decimals}f} ± {e.standard_error:.{decimals}f}"
 
 
 SCORE_COLUMNS: dict[str, Callable[[Score], str]] = {
-    "score": lambda s: "–" if s.score is None else f"{s.score:.4f}",
-    "interval": lambda s: "–" if s.low is None else f"[{s.low:.4f}, {s.high:.4f}]",
+    "score": lambda s: "–" if s.score is None else f"{s.score:z.4f}",
+    "interval": lambda s: "–" if s.low is None else f"[{s.low:z.4f}, {s.high:z.4f}]",
     "mean_rank": lambda s: "–" if s.mean_rank is None else f"{s.mean_rank:.2f}",
-    "iqm": lambda s: "–" if s.iqm is None else f"{s.iqm:.4f}",
-    "iqm_interval": lambda s: "–" if s.iqm_low is None else f"[{s.iqm_low:.4f}, {s.iqm_high:.4f}]",
-    "worst": lambda s: "–" if s.worst is None else f"{s.worst:.3f}",
+    "iqm": lambda s: "–" if s.iqm is None else f"{s.iqm:z.4f}",
+    "iqm_interval": lambda s: "–" if s.iqm_low is None else f"[{s.iqm_low:z.4f}, {s.iqm_high:z.4f}]",
+    "worst": lambda s: "–" if s.worst is None else f"{s.worst:z.3f}",
     "worst_task": lambda s: s.worst_task or "–",
     "runs": lambda s: str(s.num_runs),
     "n/a": lambda s: str(s.not_applicable),
@@ -283,7 +283,7 @@ def _lines(table: ScoreTable) -> list[str]:
     """A line for each agent that plays little, and why there are no scores."""
     lines = [
         f"{shown_agent(p.agent)} finished {len(p.tasks)} of {p.num_tasks} tasks ({', '.join(p.tasks)}), "
-        f"mean {p.mean:.4f}"
+        f"mean {p.mean:z.4f}"
         for p in table.partial
     ]
     return [*([table.reason] if table.reason else []), *lines]
@@ -373,7 +373,7 @@ def _compare_note(margin: float) -> str:
         "leave nothing to test. better: at 5 %, by the mean where there is no test; = where the test cannot "
         f"tell them apart or they differ by at most the equivalence margin, {100 * margin:g} % of the "
         "normalization (p is then 1). P(first): the chance that a run of the first is better than one of the "
-        "second. all: the normalized metric over the tasks."
+        "second, runs within the margin count as half. all: the normalized metric over the tasks."
     )
 
 
@@ -452,8 +452,8 @@ def tournament_tables(found: Tournament, *, pairings: bool = False) -> list[Tabl
             str(s.rank),
             s.agent,
             mean_and_error(Estimate(s.mean_payoff, s.error, 1)),
-            f"{s.nash:.3f}",
-            f"{s.nash_payoff:.4f}",
+            f"{s.nash:z.3f}",
+            f"{s.nash_payoff:z.4f}",
         ]
         for s in found.standings
     ]
@@ -463,7 +463,9 @@ def tournament_tables(found: Tournament, *, pairings: bool = False) -> list[Tabl
     order = [found.agents.index(s.agent) for s in found.standings]
     if len(order) <= 12:
         payoffs = found.payoffs()[np.ix_(order, order)]
-        rows = [[str(i + 1), found.agents[a], *(f"{x:.3f}" for x in payoffs[i])] for i, a in enumerate(order)]
+        rows = [
+            [str(i + 1), found.agents[a], *(f"{x:z.3f}" for x in payoffs[i])] for i, a in enumerate(order)
+        ]
         heads = ["", "agent in seat 0", *(str(i + 1) for i in range(len(order)))]
         tables.append(Table("Payoff to seat 0, by row; seat 1 by column", heads, rows, numbers=len(order)))
     if pairings:

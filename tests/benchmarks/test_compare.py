@@ -4,6 +4,7 @@ import scipy.stats
 from conftest import cell, regrets
 
 from regret_envs.benchmarks.analysis.comparison import compare
+from regret_envs.benchmarks.analysis.tables import compare_table, markdown
 from regret_envs.metrics.catalog import regret_unit
 
 
@@ -40,6 +41,11 @@ def test_task_by_task_on_common_runs():
     assert swap.difference == pytest.approx(2 * external.difference)
     wins = scipy.stats.mannwhitneyu(x[:30], a[:30]).statistic / 900
     assert s.improvement.estimate == pytest.approx(wins)
+    wide = compare(rows, "a", "b", margin=0.05)[0]
+    gap = a[:30][:, None] - x[:30]
+    within = np.abs(gap) <= wide.margin
+    wins = ((gap < 0) & ~within).mean() + within.mean() / 2
+    assert within.any() and wide.improvement.estimate == pytest.approx(wins)
     assert u.improvement.estimate == 0
     (back, *_) = compare(rows, "b", "a")
     assert (back.difference, back.p, back.better) == (pytest.approx(-s.difference), s.p, "a")
@@ -66,3 +72,15 @@ def test_equivalent_agents_and_the_other_direction():
     assert (same.better, same.p) == (None, 1.0)
     (d, every) = compare(rows, "a", "c", metric="efficiency")
     assert d.better == every.better == "c" and d.higher_is_better and d.improvement.estimate < 0.5
+
+
+def test_nothing_is_decided_by_rounding():
+    x = np.random.default_rng(0).uniform(4, 6, 12)
+    rows = [*cell("a", regrets(*x)), *cell("b", regrets(*(x - 1e-8)))]
+    rows += [*cell("a", regrets(1.0), task="one run"), *cell("b", regrets(1.0 - 1e-8), task="one run")]
+    for d in compare(rows, "a", "b"):
+        assert (d.p, d.better) == (1, None)
+        equal = d.improvement.estimate == 0.5
+        assert equal or d.num_runs > 1  # of several runs, those of different numbers are not equal
+    text = markdown([compare_table(compare(rows, "b", "a"), "b", "a")])
+    assert "-0.000000" not in text and "| one run | external regret ↓" in text
