@@ -16,7 +16,7 @@ from regret_envs.agents.attention.objectives import regret_loss, swap_regret_los
 from regret_envs.agents.attention.swap import SwapAttention
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.reproduce.checks import Check, Options, Reference, Report, write_curves
-from regret_envs.benchmarks.reproduce.drawing import COLORS, panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLORS, log_axes, panels, save
 
 _FIG = "stationarity"
 _ACTIONS, _HORIZONS = (2, 3, 5, 10), (10, 20, 40)
@@ -219,8 +219,13 @@ def _draw(options: Options, stars: dict[int, KStar]) -> None:
     errors = [root * k.standard_error for k in stars.values()]
     figure, (axes,) = panels(1)
     axes.errorbar(list(stars), values, yerr=errors, marker="o", markersize=3, color=COLORS[0])
-    axes.set(xscale="log", xlabel="d", ylabel=f"k* √T, T = {_LONG}")
-    save(figure, options.out / "stationarity.png")
+    log_axes(axes, x=list(stars), y=False)
+    axes.set(xlabel="number of actions d", ylabel=f"k* √T, T = {_LONG}")
+    caption = (
+        f"The optimal step k*(d, T) of one softmax head times √T at T = {_LONG}, by the number of actions; "
+        "bars: ± one standard error."
+    )
+    save(figure, options.out / "stationarity.png", caption)
     write_curves(
         options.out / "stationarity.csv",
         {"num_actions": list(stars), "k_star_root_T": values, "standard_error": errors},

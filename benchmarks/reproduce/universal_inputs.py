@@ -57,8 +57,8 @@ def draw_policies(options: Options) -> None:
         legend_below(panel, 3)
     caption = (
         "Policies over rounds, one run. (a) A stream whose best action changes every 100 rounds: the "
-        "probability of the phase's best action. (b) Self-play in weighted rock–paper–scissors: the probability of "
-        "rock; dotted: in the equilibrium, 1/2."
+        "probability of the phase's best action. (b) Self-play in weighted rock–paper–scissors: the "
+        "probability of rock; dotted: in the equilibrium, 1/2."
     )
     save(figure, options.out / "universal-policies.png", caption)
 
