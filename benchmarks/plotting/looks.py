@@ -206,7 +206,7 @@ def figure_of(axes: Axes) -> Figure:
     return figure
 
 
-def power(value: float, place: int | None = None) -> str:
+def power(value: float, place: float = 0) -> str:
     """The label of a tick on a logarithmic axis: 0.01, 100, 10⁵; plain text, which every reader can copy.
 
     Args:

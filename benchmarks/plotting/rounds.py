@@ -6,7 +6,7 @@ import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -102,7 +102,7 @@ def curves(
         axes.plot(rounds, mean, label=agent, zorder=3, gid=f"agent {agent}", **look(agent).line())
         if error is not None:
             low, high = mean - 1.96 * error, mean + 1.96 * error
-            shade = {"color": look(agent).color, "alpha": 0.12, "linewidth": 0, "zorder": 2}
+            shade: dict[str, Any] = {"color": look(agent).color, "alpha": 0.12, "linewidth": 0, "zorder": 2}
             axes.fill_between(rounds, low, high, gid=f"band {agent}", **shade)
     label = _draw_bound(axes, r, metric)
     axes.set_xlim(1, r.horizon)

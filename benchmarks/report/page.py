@@ -38,6 +38,7 @@ from regret_envs.benchmarks.report.content import (
 from regret_envs.benchmarks.report.pictures import inline_svg
 from regret_envs.benchmarks.running.results import Row, complete_cells
 from regret_envs.benchmarks.tasks.core import TASKS
+from regret_envs.play import Play
 
 MOST_BYTES = 1_500_000
 """A report stays below this, with fewer curves if need be, unless its tables alone take more."""
@@ -210,7 +211,8 @@ class _Builder:
     def _curves(self, r: TaskResults, metric: str, drawn: Sequence[str], shown: Sequence[str]) -> Picture:
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(4.6, 3.0), layout="none")
+        figure = Figure(figsize=(4.6, 3.0))
+        figure.set_layout_engine("none")
         axes = figure.add_axes((0.15, 0.16, 0.79, 0.8))
         plotting.curves(r, metric, agents=drawn, most=len(drawn), axes=axes, legend=False, caption=False)
         axes.set_title("")
@@ -240,7 +242,7 @@ class _Builder:
         task = TASKS.get(r.task)
         if task is None or not task.world.startswith("games."):
             return []
-        plays = {}
+        plays: dict[str, Play] = {}
         for agent in played:
             if not is_built_in(agent) or len(plays) == _MOST_ON_A_SIMPLEX:
                 continue
@@ -281,7 +283,7 @@ class _Builder:
         return grid("index", table_, agent=3, fold=_never, links=links)
 
     def _tournaments(self) -> list[tuple[Grid, Picture]]:
-        shown = []
+        shown: list[tuple[Grid, Picture]] = []
         for task in dict.fromkeys(row.task for row in self._rows if row.is_pairing):
             found = tournament(self._rows, task, self._agents, margin=self._margin)
             if found.agents:
