@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
+from regret_envs.benchmarks import plotting
 from regret_envs.benchmarks.reproduce.checks import Options
-from regret_envs.benchmarks.reproduce.drawing import COLORS, legend_below, panels, save
+from regret_envs.benchmarks.reproduce.drawing import COLORS, legend_below, save
 
 if TYPE_CHECKING:
     from regret_envs.benchmarks.reproduce.training_paths import Path, Target
@@ -28,7 +32,7 @@ _CAPTION = """
 Training paths in the plane of a published pair of numbers, a panel for each pair: means over seeds as
 training goes on, from the right or top to where it ends, with bars of one standard error; some steps are
 numbered. Hollow diamond: the published pair with its printed standard errors. Gray: agents that are not
-trained.
+trained; the dotted line is the floor of R_20, follow the leader.
 """
 
 
@@ -38,15 +42,21 @@ def draw(
     targets: Sequence[Target],
     references: Mapping[str, tuple[float, float]],
 ) -> None:
-    """Write `training-paths.png`: a panel for each published pair."""
-    figure, axes = panels(len(targets))
-    for panel, target in zip(axes, targets, strict=True):
+    """Write `training-paths.png`: a panel for each published pair, at most six."""
+    with plotting.style():
+        figure = Figure(figsize=(11.7, 8.4), layout="constrained")
+        axes = np.ravel(figure.subplots(2, 3))
+    for panel in axes[len(targets) :]:
+        panel.set_axis_off()
+    for letter, panel, target in zip(ascii_lowercase, axes, targets, strict=False):
+        panel.set_title(f"({letter})", loc="left", fontweight="bold", fontsize=10)
         for color, recipe in zip(COLORS, target.recipes, strict=False):
             if recipe in paths:
                 _path(panel, paths[recipe], target, recipe, color)
         if target.measures[0] == "regret":
             for marker, (name, (regret, gap)) in zip("^vs", references.items(), strict=True):
                 panel.plot(regret, gap, marker, color="0.5", markersize=5, label=name)
+            panel.axvline(min(regret for regret, _ in references.values()), color="0.5", linestyle=":")
         x, y = target.published
         panel.errorbar(
             x.value,
@@ -65,7 +75,8 @@ def draw(
             ylabel=_LABELS[target.measures[1]],
         )
         panel.set_title(target.name.split(":")[0], fontsize=9)
-        panel.set_xlim(0, 3 * x.value if target.measures[0] == "mass_to_hedge" else 2 * x.value)
+        limits = {"regret": (2.9, 6.5), "mass_to_hedge": (0, 3.5 * x.value)}
+        panel.set_xlim(*limits.get(target.measures[0], (0, 2 * x.value)))
         panel.set_ylim(0, 4 * y.value)
         legend_below(panel)
     save(figure, options.out / "training-paths.png", _CAPTION)

@@ -141,7 +141,8 @@ def run(options: Options) -> Report:
         f"{len(stored.keys() & points.keys())} of {len(points)} points are stored, of these recipes and this "
         "version of the code; --fresh computes them all.",
         "A path is straight between its points. By chance: how many points would lie within two errors of "
-        "both numbers if being near the one said nothing about the other.",
+        "both numbers if being near the one said nothing about the other. Few seeds make large errors, and "
+        "what has a large error is near everything.",
         BIAS_NOTE,
     ]
     return Report(checks, notes, [_table(found, counts)])

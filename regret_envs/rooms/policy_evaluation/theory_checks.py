@@ -88,6 +88,40 @@ def equivalences() -> list[Check]:
     return checks
 
 
+def linear_special_case() -> list[Check]:
+    """Softmax attention becomes linear attention where it is flat, on centered features and to order τ².
+
+    Over n tokens softmax(τ s) = (1 + τ (s − mean s)) / n + O(τ²), and the even orders of τ and −τ are equal.
+    So (softmax(τ s) − softmax(−τ s)) / 2τ is (s − mean s) / n up to a relative error of O(τ²): two heads of
+    opposite sign make a layer of linear TD whose features have their mean over the prompt taken off.
+    """
+    context = sample(20, 50, discount=0.9, features="random").context
+    # Twice as flat is four times as near.
+    coarse, fine = (_flat_softmax_error(context, tau, discount=0.9, num_steps=10) for tau in (0.02, 0.01))
+    what = "two flat softmax heads, ±τ, against linear TD on centered features"
+    return [
+        Check(NAME, f"{what}: largest relative difference, τ = 0.01", fine, exact=0.0, tolerance=1e-3),
+        Check(NAME, f"{what}: order in τ of that", np.log2(coarse / fine), exact=2.0, tolerance=0.02),
+    ]
+
+
+def _flat_softmax_error(context: Context, tau: float, *, discount: float, num_steps: int) -> float:
+    """The largest relative difference in sup norm after `num_steps` layers, both as plain loops."""
+    x, rewards = context.features, context.rewards
+    scores = x[:, :-1] @ x.transpose(0, 2, 1)
+    linear = (scores - scores.mean(1, keepdims=True)) / scores.shape[1]
+    weights = [np.exp(sign * tau * scores) for sign in (1, -1)]
+    plus, minus = (w / w.sum(1, keepdims=True) for w in weights)
+    values = []
+    for kernel in ((plus - minus) / (2 * tau), linear):
+        v = np.zeros(scores.shape[::2])
+        for _ in range(num_steps):
+            errors = rewards + discount * v[:, 1:] - v[:, :-1]
+            v = v + (errors[:, None] @ kernel)[:, 0]
+        values.append(v)
+    return float(_relative(*values).max())
+
+
 def _linear_td(context: Context, discount: float, num_steps: int) -> FloatArray:
     """w ← w + (1/n) Σ_k δ_k x(S_{k−1}), as a plain loop; returns ⟨w, x(S_j)⟩."""
     values = []

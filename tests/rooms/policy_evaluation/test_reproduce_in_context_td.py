@@ -29,6 +29,13 @@ def test_equivalences_and_layers_hold():
     assert all(check.independent or check.exact is not None for check in checks if check.holds == "yes")
 
 
+def test_flat_softmax_heads_are_linear_td_on_centered_features():
+    # One layer, by hand: softmax to first order is the centered score.
+    context = theory.sample(3, 20, discount=0.9, features="random").context
+    assert theory._flat_softmax_error(context, 1e-3, discount=0.9, num_steps=1) < 1e-5
+    assert [check.holds for check in theory.linear_special_case()] == ["yes", "yes"]
+
+
 def test_the_norm_of_an_expectation_is_unbiased_and_its_error_covers_it():
     rng = np.random.default_rng(0)
     mean = np.array([0.3, -0.4, 0.0])
