@@ -25,7 +25,7 @@ from regret_envs.agents.specs import SpecError, parse
 
 _CODE = {".py", ".pyc", ".pyi", ".so", ".pyd", ".pth", ".dll", ".dylib"}
 _SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/")
-_SIZES = (2, 3, 5, 10)
+_SIZES = (3, 2, 5, 10)
 
 
 def files_read(spec: str) -> dict[str, str]:

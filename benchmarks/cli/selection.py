@@ -86,8 +86,10 @@ def selection(
             check_metric_name(metric)
     except UnknownNameError as error:
         raise Usage(str(error)) from None
-    rows = read_rows(results)
+    # A name that is wrong is said before that there are no results.
+    rows = read_rows(results) if any(path.exists() for path in results) else []
     ids = named_tasks(suite, rows) if suite else None
+    rows = rows or read_rows(results)
     try:
         if tasks is not None:
             known = dict.fromkeys(row.task for row in rows)

@@ -108,7 +108,9 @@ def try_agent(spec: str) -> dict[str, str]:
         MissingExtraError, AgentImportError, SpecError, UnknownNameError: as `registry.make`.
     """
     try:
-        return files_read(spec)
+        files = files_read(spec)
+        registry.make(spec)
+        return files
     except (registry.MissingExtraError, registry.AgentImportError) as error:
         raise type(error)(str(error)) from None  # without the cause, which may not pickle
     except (registry.SpecError, UnknownNameError):
