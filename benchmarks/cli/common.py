@@ -220,7 +220,7 @@ def say_skipped(skipped: Sequence[str]) -> None:
 
 def read_rows(results: Sequence[Path]) -> list[Row]:
     """The rows of results files; an error if there are none."""
-    from regret_envs.benchmarks.running.results import ResultsError, read
+    from regret_envs.benchmarks.running.results import ResultsError, complete_cells, read
 
     try:
         if len(results) > 1:
@@ -233,7 +233,9 @@ def read_rows(results: Sequence[Path]) -> list[Row]:
     if contents.torn:
         say(f"{listed(results)} ends with an unfinished line, from a run that was killed: it is left out")
     say_skipped(contents.skipped)
-    if not contents.rows:
+    for line in contents.unfinished[:MOST_LINES]:
+        say(line)
+    if not contents.rows or (contents.unfinished and not complete_cells(contents.rows)):
         raise click.ClickException(
             f"there are no results in {listed(results)}: regret-envs run produces some"
         )

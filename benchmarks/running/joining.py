@@ -46,7 +46,6 @@ def join(parts: Sequence[Part]) -> tuple[list[Row], list[str]]:
     whole = [complete_cells(part.rows) for part in parts]
     wrong = _incomplete(parts, whole)
     left_out = [problem for cells in wrong for problem in cells.values()]
-    left_out += _unfinished(parts, whole)
     if len(parts) < 2:
         return [row for part in parts for row in part.rows if row.key not in wrong[0]], left_out
     found: dict[str, tuple[Part, list[Row]]] = {}
@@ -86,8 +85,9 @@ def _agree(first: list[Row], second: list[Row]) -> bool:
     )
 
 
-def _unfinished(parts: Sequence[Part], whole: Sequence[dict[str, list[Row]]]) -> list[str]:
-    """The cells that nowhere have all their rows."""
+def unfinished(parts: Sequence[Part]) -> list[str]:
+    """The cells that nowhere have all their rows: who wrote them was killed, or some were removed."""
+    whole = [complete_cells(part.rows) for part in parts]
     done = {key for cells in whole for key in cells}
     found: dict[str, str] = {}
     for part in parts:

@@ -20,7 +20,7 @@ from types import TracebackType
 import filelock
 import msgspec
 
-from regret_envs.benchmarks.running.joining import Part, join
+from regret_envs.benchmarks.running.joining import Part, join, unfinished
 from regret_envs.benchmarks.running.rows import ROW_SCHEMA as ROW_SCHEMA
 from regret_envs.benchmarks.running.rows import Cells as Cells
 from regret_envs.benchmarks.running.rows import Engine as Engine
@@ -56,12 +56,14 @@ class Contents:
         torn: a last line that a killed process left unfinished and that was skipped, or None.
         size: the number of bytes before the torn line; of several files, of the last one.
         skipped: what is wrong and was left out, a line each: file, line and field.
+        unfinished: the cells that lack rows, as a process that is killed leaves them, a line each.
     """
 
     rows: list[Row]
     torn: bytes | None
     size: int
     skipped: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
 
 
 def read(*paths: str | os.PathLike[str]) -> Contents:
@@ -88,7 +90,7 @@ def read(*paths: str | os.PathLike[str]) -> Contents:
         skipped += wrong
         torn, size = torn or tail, len(data) - len(tail)
     rows, wrong = join(parts)
-    return Contents(rows, torn or None, size, (*skipped, *wrong))
+    return Contents(rows, torn or None, size, (*skipped, *wrong), tuple(unfinished(parts)))
 
 
 def _parts(path: Path, lines: Sequence[bytes]) -> tuple[list[Part], list[str]]:

@@ -117,6 +117,7 @@ def fault(row: Row) -> str | None:
         return f"task: {_shown(row.task)} is longer than {LONGEST_ID} characters"
     if row.schema > ROW_SCHEMA:
         return f"schema: {row.schema} is of a newer version of regret-envs: upgrade"
+    seats = len(row.seats) or (2 if row.opponent is not None else 0)
     counts: dict[str, tuple[int | None, int, int]] = {
         "parts": (row.parts, 1, MOST_ROUNDS),
         "part": (row.part, 0, row.parts - 1),
@@ -126,8 +127,8 @@ def fault(row: Row) -> str | None:
         "num_runs": (row.num_runs, 1, MOST_ROUNDS),
         "num_actions": (row.num_actions, 1, MOST_ROUNDS),
         "round": (row.round, 1, MOST_ROUNDS),
-        "seat": (row.seat, 0, len(row.seats) - 1),
-        "player": (row.player, 0, len(row.seats) - 1),
+        "seat": (row.seat, 0, seats - 1),
+        "player": (row.player, 0, seats - 1),
         "schema": (row.schema, 1, ROW_SCHEMA),
     }
     for name, (value, low, high) in counts.items():
