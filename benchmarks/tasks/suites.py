@@ -23,7 +23,6 @@ A suite file names existing tasks and defines new ones, with the fields of `Task
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -35,13 +34,13 @@ from regret_envs import games
 from regret_envs.benchmarks.tasks.checks import SuiteError as SuiteError
 from regret_envs.benchmarks.tasks.checks import check_task
 from regret_envs.benchmarks.tasks.core import SUITES, TASKS, Suite
+from regret_envs.benchmarks.tasks.hints import form_hint, unknown_suite
 from regret_envs.benchmarks.tasks.task import (
     GAME_METRICS,
-    Layer,
     Task,
     located,
 )
-from regret_envs.names import UnknownNameError, lookup, near_matches
+from regret_envs.names import UnknownNameError, lookup
 from regret_envs.plugins import Plugin, PluginError, plugins
 
 
@@ -162,9 +161,11 @@ def _parsed(path: str | Path, wrong: list[str] | None = None) -> SuiteFile:
         right = [task for n, task in enumerate(own, 1) if _in_form(task, n, Path(path), wrong)]
         return msgspec.convert({**raw, "task": right} if own else raw, SuiteFile)
     except OSError as error:
-        raise SuiteError(f"{path} cannot be read: {error.strerror or error}") from None
+        # Without an errno it is about a file that the suite names.
+        what = f"{path} cannot be read: {error.strerror}" if error.errno else f"{path}: {error}"
+        raise SuiteError(what) from None
     except msgspec.MsgspecError as error:
-        raise SuiteError(f"{path}: {error}{_near_field(str(error))}") from None
+        raise SuiteError(f"{path}: {error}{form_hint(str(error), SuiteFile)}") from None
     except (ValueError, TypeError, UnicodeDecodeError) as error:  # of the payoffs
         raise SuiteError(f"{path}: {error}") from None
 
@@ -178,7 +179,7 @@ def _in_form(task: Any, number: int, path: Path, wrong: list[str] | None) -> boo
     except (ValueError, TypeError) as error:
         if wrong is None:
             raise
-        wrong.append(f"{path}, task {number}: {error}{_near_field(str(error), Task)}")
+        wrong.append(f"{path}, task {number}: {error}{form_hint(str(error), Task)}")
         return False
     return True
 
@@ -215,7 +216,8 @@ def _named(name: str) -> Iterable[Task]:
     if name in TASKS:
         return [TASKS[name]]
     suites, tasks = plugins("suites", SUITES)[0], plugins("tasks", TASKS)[0]
-    lookup("suite or task", name, {**SUITES, **TASKS, **suites, **tasks})
+    if name not in suites and name not in tasks:
+        raise unknown_suite(name, {**SUITES, **TASKS, **suites, **tasks})
     if name in tasks:
         return [_task(tasks[name])]
     return [
@@ -237,15 +239,3 @@ def _task(plugin: Plugin) -> Task:
     if task.id != plugin.name:
         raise PluginError(f"{plugin} has the id {task.id!r}: the two must be the same")
     return check_task(task, str(plugin))
-
-
-def _near_field(message: str, whole: type[msgspec.Struct] | None = None) -> str:
-    """The near matches of the unknown field that a msgspec error names."""
-    found = re.search(r"unknown field `([^`]*)`(?: - at `\$\.(\S*)`)?", message)
-    if not found:
-        return ""
-    name, path = found.groups()
-    if whole is None and not path and name in (*Task.__struct_fields__, "payoffs", "action_names"):
-        return f"; write {name} below a line [[task]], which begins a task"
-    struct = (whole or SuiteFile) if not path else Layer if "feedback" in path else Task
-    return f"; {near_matches(name, struct.__struct_fields__)}"
