@@ -40,7 +40,7 @@ class NpzArrays(Mapping[str, npt.NDArray[Any]]):
         try:
             with zipfile.ZipFile(path) as archive:
                 self._sizes = {info.filename: info.file_size for info in archive.infolist()}
-        except (OSError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile) as error:
             raise ValueError(f"{path} cannot be read as .npz: {error}") from error
         self._files = {name.removesuffix(".npy"): name for name in self._sizes}
 
@@ -49,7 +49,15 @@ class NpzArrays(Mapping[str, npt.NDArray[Any]]):
         try:
             with zipfile.ZipFile(self._path) as archive, archive.open(file_name) as file:
                 return _read(file, self._sizes[file_name])
-        except (ValueError, EOFError, OSError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+        except (
+            ValueError,
+            EOFError,
+            OSError,
+            MemoryError,
+            RuntimeError,
+            zipfile.BadZipFile,
+            zlib.error,
+        ) as error:
             raise ValueError(f"{self._path} cannot be read as .npz: {error}") from error
 
     def __iter__(self) -> Iterator[str]:
@@ -67,7 +75,10 @@ def _read(file: IO[bytes], size: int) -> npt.NDArray[Any]:
     read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in read_header:
         raise ValueError(f"version {version} of the format is not known")
-    shape, _, dtype = read_header[version](header)
+    try:
+        shape, _, dtype = read_header[version](header)
+    except Exception as error:  # NumPy reads it as Python's literals, with the errors of a parser
+        raise ValueError(f"its header is damaged: {error}") from error
     needed = math.prod(shape) * dtype.itemsize
     if not dtype.hasobject and needed > size - header.tell():
         raise ValueError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Real
 
 import numpy as np
+import numpy.typing as npt
 
 
 def at_least(name: str, value: int, minimum: int) -> int:
@@ -33,3 +34,23 @@ def non_negative(name: str, value: float) -> float:
     if not np.isfinite(value) or value < 0:
         raise ValueError(f"{name} must be finite and not negative, got {value!r}")
     return float(value)
+
+
+def resolved(name: str, numbers: npt.NDArray[np.float64]) -> None:
+    """See that differences between losses are not lost in their rounding: regret is made of differences.
+
+    Raises:
+        ValueError: if the numbers are too large beside their range for float64 to hold six digits of it.
+    """
+    if not numbers.size:
+        return
+    least, greatest = float(numbers.min()), float(numbers.max())
+    spread, largest = greatest - least, max(abs(least), abs(greatest))
+    if 0 < spread < np.spacing(largest) / _RESOLUTION:
+        raise ValueError(
+            f"{name}: numbers from {least!r} to {greatest!r} differ too little for their size: regret would "
+            f"be rounding. Subtract a common level such as {least!r} from all of them"
+        )
+
+
+_RESOLUTION = 1e-6

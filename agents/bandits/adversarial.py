@@ -12,6 +12,7 @@ from regret_envs.agents.base import Agent
 from regret_envs.agents.external.hedge import Hedge
 from regret_envs.agents.external.optimistic_ftrl import tsallis_policy
 from regret_envs.arrays import FloatArray
+from regret_envs.feedback import AssumedLosses
 
 
 class AssumesInterval(Agent):
@@ -22,7 +23,7 @@ class AssumesInterval(Agent):
     """
 
     loss_range: float | None
-    assumed_losses = "interval"
+    assumed_losses: AssumedLosses = "interval"
     _told: float | None = None
 
     def __post_init__(self) -> None:

@@ -176,7 +176,7 @@ def universal(
     Writes weights.npz, which plays as "universal[weights=DIR/weights.npz]", and log.csv: the normalized
     regret in every family on worlds that it is not trained on, every 200 steps.
     """
-    import torch
+    torch = _torch()
 
     from regret_envs.agents.attention import universal
     from regret_envs.agents.universal.families import BUILT_IN, read_families
@@ -212,8 +212,16 @@ def universal(
     click.echo(f'it plays as "universal[weights={out / universal.WEIGHTS_FILE}]"')
 
 
+def _torch() -> Any:
+    """PyTorch, or an error that says what to install."""
+    try:
+        return importlib.import_module("torch")
+    except ModuleNotFoundError:
+        raise click.ClickException('torch is not installed: pip install "regret-envs[torch]"') from None
+
+
 def _train(model: str, options: dict[str, Any], of_model: tuple[str, ...]) -> None:
-    import torch
+    torch = _torch()
 
     from regret_envs.agents.attention import checkpoint, log, training
 

@@ -42,6 +42,8 @@ def blum_mansour(copies: Rule | None = None) -> Rule:
             jax.tree.map(lambda x: jnp.repeat(jnp.asarray(x)[..., None], num_actions, -1), state)
         )
 
+    ranged = base.with_range
+
     def as_copy(num_copies: int) -> Rule:
         return blum_mansour(base if base.as_copy is None else base.as_copy(num_copies))
 
@@ -55,7 +57,7 @@ def blum_mansour(copies: Rule | None = None) -> Rule:
         as_copy,
         prompt=base.reads_policy,
         batched=base.batched,
-        with_range=base.with_range and (lambda loss_range: blum_mansour(base.with_range(loss_range))),
+        with_range=None if ranged is None else lambda loss_range: blum_mansour(ranged(loss_range)),
     )
 
 

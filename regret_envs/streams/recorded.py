@@ -22,7 +22,7 @@ from regret_envs.names import UnknownNameError, lookup, near_matches
 from regret_envs.numpy_files import NpzArrays, read_npy
 from regret_envs.seeding import RunSeeds
 from regret_envs.streams.tables import TableSettings, read_table
-from regret_envs.validation import at_least
+from regret_envs.validation import at_least, resolved
 from regret_envs.worlds import Bounds, Stream, StreamEpisode
 
 
@@ -112,6 +112,7 @@ class Recorded(Stream):
         else:
             losses = -stored if sign == "rewards" else stored
         self.losses = losses / loss_scale
+        resolved(self.name, self.losses)
         # Logarithms differ in their last bit between CPUs, so what is hashed are the prices themselves.
         self._hashed = ("", self.losses) if transform is None else (f"{transform} / {loss_scale!r}", stored)
         self.losses.flags.writeable = False

@@ -232,7 +232,7 @@ def _takes_ranges(make: Make, size: Size) -> None:
         if told is None:
             raise Problem("it assumes an interval, and its played_range is None", "let it return ρ")
         played.append(_play(agent, size, told * losses))
-    if not np.allclose(*played, rtol=0, atol=1e-9):
+    if not np.allclose(played[0], played[1], rtol=0, atol=1e-9):
         raise Problem(
             "it played otherwise when losses and loss_range were four times as large",
             "divide losses by played_range, or the step size; set_range() is called before reset()",

@@ -419,3 +419,10 @@ def test_report_and_plot(folder):
     )
     assert os.listdir("figures") == ["curves-weighted_rps_t20-ce_gap.svg"]
     assert "nothing to plot" in invoke("plot", "--metric", "adaptive_regret", code=1).stderr
+
+
+def test_train_without_torch_says_what_to_install(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for model in ("linear-attention", "universal"):
+        error = invoke("train", model, "--out", "x", code=1).stderr
+        assert error == 'Error: torch is not installed: pip install "regret-envs[torch]"\n'

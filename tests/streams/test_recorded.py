@@ -328,3 +328,13 @@ def test_streams_import_neither_pyarrow_nor_pandas():
         "sys.exit(bool({'pyarrow', 'pandas', 'scipy.stats', 'torch'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_losses_whose_differences_are_lost_in_rounding_are_refused():
+    losses = np.random.default_rng(0).random((50, 3))
+    for level in (1e12, -1e15):
+        with pytest.raises(ValueError, match=r"differ too little for their size.* Subtract a common level"):
+            Recorded(losses + level)
+    # What can be told apart, at whatever scale, and what does not differ at all, is taken.
+    for fine in (losses + 1e6, 1e300 * losses, 1e-300 * losses, np.full((50, 3), 1e15)):
+        assert Recorded(fine).losses.shape == (50, 3)
