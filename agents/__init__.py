@@ -24,7 +24,8 @@ from regret_envs.agents.external.regret_matching import (
     RegretMatching,
     RegretMatchingPlus,
 )
-from regret_envs.agents.from_policy import PolicyAgent, from_pettingzoo, from_policy, from_sb3
+from regret_envs.agents.from_policy import PolicyAgent, from_pettingzoo, from_policy
+from regret_envs.agents.from_sb3 import from_sb3
 from regret_envs.agents.registry import make
 from regret_envs.agents.stackelberg_leader import StackelbergLeader
 from regret_envs.agents.swap.blum_mansour import BlumMansour

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from os import PathLike
-from typing import Any, Protocol
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from regret_envs.agents.base import Agent
 from regret_envs.arrays import FloatArray
 from regret_envs.envs.actions import ActionMap, ActionMode
 from regret_envs.envs.observations import Observer
+from regret_envs.envs.rounds import FeedbackMode
+from regret_envs.feedback import Takes
+from regret_envs.names import lookup
 
 Observations = npt.NDArray[np.float32]
 JointPolicy = Callable[[Mapping[str, Observations]], Mapping[str, Any]]
@@ -26,17 +29,21 @@ JointPolicy = Callable[[Mapping[str, Observations]], Mapping[str, Any]]
 
 @dataclass(eq=False, repr=False)
 class PolicyAgent(Agent):
-    """An agent that plays a policy; `from_policy`, `from_sb3` and `from_pettingzoo` make them.
+    """An agent that plays a policy; `from_policy`, `from_pettingzoo` and `from_sb3` make them.
 
     The horizon must be known, since observations contain t/T. If losses are shown before round 1, time
-    starts there and stops at 1. Behind a feedback layer the policy sees the layer's estimates as losses.
+    starts there and stops at 1. Under bandit feedback the policy sees the loss of the drawn action, as in the
+    environments, and not the estimate that other agents are shown.
 
     Args:
         policy: from observations (num_runs, 1 + 3d), float32, to actions (num_runs, d), or int (num_runs,)
-            where the mode is "discrete".
+            where the mode is "discrete". A policy with a memory has a method `reset(num_runs)`, which is
+            called before every episode.
         action_mode: how actions become policies; the one trained with.
         logit_scale: of action_mode "softmax".
         num_actions: d, if the policy is made for a single d; for others the agent is n/a.
+        feedback: the feedback trained with, "full" or "bandit": under the other one, whose observations it
+            has not seen, the agent is n/a. None: it plays under both.
         name: the agent's name in errors and tables.
         depends_on: the files that the policy was read from, as in `Agent`.
     """
@@ -46,13 +53,23 @@ class PolicyAgent(Agent):
     action_mode: ActionMode = "normalize"
     logit_scale: float = 10.0
     num_actions: int | None = None
+    feedback: FeedbackMode | None = None
     name: str = "policy"
     depends_on: Sequence[str | PathLike[str]] = ()
+
+    takes_drawn_losses = True
 
     def __post_init__(self) -> None:
         if not callable(self.policy):
             raise TypeError(f"policy must be a function of observations, got {self.policy!r}")
         ActionMap(self.num_actions or 1, self.action_mode, logit_scale=self.logit_scale)
+        if self.feedback is not None:
+            lookup("feedback", self.feedback, dict.fromkeys(get_args(FeedbackMode)))
+
+    @property
+    def takes(self) -> Takes:
+        """The feedback that the agent takes: the one trained with, or any."""
+        return self.feedback or "any"
 
     def __repr__(self) -> str:
         return f"<{self.name}, action_mode={self.action_mode!r}>"
@@ -76,6 +93,8 @@ class PolicyAgent(Agent):
             raise ValueError(f"{self!r} cannot play: {reason}")
         self._map = ActionMap(num_actions, self.action_mode, logit_scale=self.logit_scale)
         self._observer = Observer(num_actions, horizon=horizon, num_runs=num_runs)
+        if hasattr(self.policy, "reset"):
+            self.policy.reset(num_runs)
         super().reset(num_actions, horizon=horizon, num_runs=num_runs, rng=rng)
 
     def act(self) -> FloatArray:
@@ -89,8 +108,12 @@ class PolicyAgent(Agent):
         return policies
 
     def observe(self, losses: FloatArray) -> None:
-        """Add the round to the observations."""
-        self._observer.update(self.recall(), losses.copy())
+        """Add the round to the observations; losses that are not shown are NaN."""
+        hidden = np.isnan(losses)
+        if hidden.any():
+            self._observer.update(self.recall(), np.where(hidden, 0.0, losses), 1.0 - hidden)
+        else:
+            self._observer.update(self.recall(), losses.copy())
 
 
 def from_policy(
@@ -99,6 +122,7 @@ def from_policy(
     action_mode: ActionMode = "normalize",
     logit_scale: float = 10.0,
     num_actions: int | None = None,
+    feedback: FeedbackMode | None = None,
     depends_on: Sequence[str | PathLike[str]] = (),
 ) -> PolicyAgent:
     """An agent from any function that maps a batch of observations to a batch of actions.
@@ -110,45 +134,8 @@ def from_policy(
         action_mode=action_mode,
         logit_scale=logit_scale,
         num_actions=num_actions,
+        feedback=feedback,
         name=getattr(policy, "__name__", type(policy).__name__),
-        depends_on=depends_on,
-    )
-
-
-class SB3Model(Protocol):
-    """The part of a Stable-Baselines3 algorithm that is used."""
-
-    action_space: Any
-
-    def predict(self, observation: Observations, *, deterministic: bool) -> tuple[npt.NDArray[Any], Any]:
-        """Actions of a batch of observations, and a recurrent state."""
-        ...
-
-
-def from_sb3(
-    model: SB3Model, *, logit_scale: float = 10.0, depends_on: Sequence[str | PathLike[str]] = ()
-) -> PolicyAgent:
-    """An agent from a trained Stable-Baselines3 model; it plays the model's deterministic actions.
-
-    The model's action space determines how actions become policies; actions in [0, 1]^d are normalized (for
-    a model trained with action_mode "project", use `from_policy`).
-
-    Args:
-        model: PPO, SAC, DQN, … trained on an environment of the suite.
-        logit_scale: the one trained with, where actions are logits.
-        depends_on: the files that the model was read from, as in `Agent`.
-    """
-    space = model.action_space
-    discrete = not space.shape
-    mode: ActionMode = "normalize"
-    if discrete or space.low.min() < 0:
-        mode = "discrete" if discrete else "softmax"
-    return PolicyAgent(
-        partial(_predict, model),
-        action_mode=mode,
-        logit_scale=logit_scale,
-        num_actions=int(space.n) if discrete else space.shape[0],
-        name=type(model).__name__,
         depends_on=depends_on,
     )
 
@@ -160,6 +147,7 @@ def from_pettingzoo(
     action_mode: ActionMode = "normalize",
     logit_scale: float = 10.0,
     num_actions: int | None = None,
+    feedback: FeedbackMode | None = None,
     depends_on: Sequence[str | PathLike[str]] = (),
 ) -> PolicyAgent:
     """An agent from a joint policy, a function that maps `{player: observation}` to `{player: action}`.
@@ -176,15 +164,12 @@ def from_pettingzoo(
         action_mode=action_mode,
         logit_scale=logit_scale,
         num_actions=num_actions,
+        feedback=feedback,
         name=player,
         depends_on=depends_on,
     )
 
 
-# Not closures, so that the agents can be pickled.
-def _predict(model: SB3Model, observations: Observations) -> npt.NDArray[Any]:
-    return model.predict(observations, deterministic=True)[0]
-
-
+# Not a closure, so that the agents can be pickled.
 def _act_run_by_run(act: JointPolicy, player: str, observations: Observations) -> npt.ArrayLike:
     return [act({player: observation})[player] for observation in observations]

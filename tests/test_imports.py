@@ -34,7 +34,8 @@ ABOUT_ATTENTION = (
     "regret_envs.benchmarks.speed.",
 )
 COMPILED = ("regret_envs.jax", "regret_envs.benchmarks.running.compiled", "regret_envs.benchmarks.speed.")
-HEAVY = {"torch": ATTENTION + ABOUT_ATTENTION, "safetensors": ATTENTION, "jax": COMPILED}
+ADAPTERS = ("regret_envs.envs.rsl_rl",)  # a library's own tensors
+HEAVY = {"torch": ATTENTION + ABOUT_ATTENTION + ADAPTERS, "safetensors": ATTENTION, "jax": COMPILED}
 
 
 @dataclass(frozen=True)

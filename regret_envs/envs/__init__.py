@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import pettingzoo
 
+from regret_envs.envs.vector import VectorPlay
 from regret_envs.games import NAMED_GAMES
 from regret_envs.names import near_matches
 from regret_envs.rooms import EnvironmentEntry, rooms
 from regret_envs.streams import STREAMS
+
+if TYPE_CHECKING:
+    from regret_envs.envs.rsl_rl import RslRlVecEnv
+    from regret_envs.envs.sb3 import SB3VecEnv
 
 ENVIRONMENTS: dict[str, EnvironmentEntry] = {
     "regret_envs/Experts-v0": EnvironmentEntry(
@@ -86,6 +91,55 @@ def register() -> None:
             pettingzoo.register("aec", name, f"{entry.module}:env")
     for name, entry in PREDICTION.items():
         gymnasium.register(name, entry_point=entry.module)
+
+
+def sb3_vec_env(name: str, num_envs: int, **options: Any) -> SB3VecEnv:
+    """The environment as a `VecEnv` of Stable-Baselines3, all runs in one array.
+
+    Args:
+        name: the id of an environment of the suite, `"regret_envs/BiasedGaussian-v0"`.
+        num_envs: runs.
+        options: the environment's other than `autoreset_mode`.
+
+    Raises:
+        ImportError: if Stable-Baselines3 is missing; says how to install it.
+        ValueError: if the environment has no native vector environment.
+    """
+    try:
+        from regret_envs.envs.sb3 import SB3VecEnv
+    except ImportError as error:
+        raise ImportError('sb3_vec_env needs Stable-Baselines3: pip install "regret-envs[sb3]"') from error
+    return SB3VecEnv(_native(name, num_envs, options))
+
+
+def rsl_rl_env(
+    name: str, num_envs: int, *, device: str = "cpu", seed: int | None = None, **options: Any
+) -> RslRlVecEnv:
+    """The environment as a `VecEnv` of rsl-rl, all runs in one array.
+
+    Args:
+        name: the id of an environment of the suite.
+        num_envs: runs.
+        device: where rsl-rl computes.
+        seed: of the first episode.
+        options: the environment's other than `autoreset_mode`.
+
+    Raises:
+        ImportError: if rsl-rl is missing; says how to install it.
+        ValueError: if the environment has no native vector environment.
+    """
+    try:
+        from regret_envs.envs.rsl_rl import RslRlVecEnv
+    except ImportError as error:
+        raise ImportError('rsl_rl_env needs rsl-rl: pip install "regret-envs[rsl-rl]"') from error
+    return RslRlVecEnv(_native(name, num_envs, options), device=device, seed=seed)
+
+
+def _native(name: str, num_envs: int, options: Mapping[str, Any]) -> VectorPlay:
+    batch = gymnasium.make_vec(name, num_envs=num_envs, **{**options, "autoreset_mode": "SameStep"}).unwrapped
+    if not isinstance(batch, VectorPlay):
+        raise ValueError(f"{name} has no native vector environment")
+    return batch
 
 
 def check_options(maker: Callable[..., Any], options: Mapping[str, Any], known: type) -> None:

@@ -62,6 +62,9 @@ class Bandit(Feedback):
     Freund and Schapire 2002), so Exp3 is Hedge behind this layer; γ > 0 trades bias for variance
     ("IX", Kocák, Neu, Valko and Munos 2014; Neu 2015) and requires losses above `loss_offset`.
 
+    An agent with the attribute `takes_drawn_losses` is shown the drawn action's loss itself, and NaN for the
+    others: a policy that was trained on what the environments show.
+
     Args:
         implicit_exploration: γ ≥ 0. None: the agent's attribute of that name (Exp3-IX has one), else 0.
         loss_offset: subtracted from the observed loss: the least possible loss. None: the least loss at the
@@ -150,6 +153,10 @@ class _BanditChannel(_PureChannel):
 
     def show(self, losses: FloatArray) -> Sequence[FloatArray]:
         drawn, probability = self._drawn.popleft()
+        if getattr(self._agent, "takes_drawn_losses", False):
+            shown = np.full_like(losses, np.nan)
+            shown[drawn, self._runs] = losses[drawn, self._runs]
+            return [shown]
         gamma = self._layer.implicit_exploration
         if gamma is None:
             gamma = getattr(self._agent, "implicit_exploration", 0.0)

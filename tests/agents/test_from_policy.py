@@ -9,6 +9,7 @@ import pytest
 from regret_envs import simulate, streams
 from regret_envs.agents import from_pettingzoo, from_policy, from_sb3
 from regret_envs.envs.actions import ActionError
+from regret_envs.feedback import Bandit
 
 STREAM = streams.BiasedGaussian(3)
 
@@ -52,13 +53,16 @@ def test_a_joint_policy_plays_the_same_run_by_run():
 class Model:
     """What `from_sb3` uses of a model; the real ones are in tests/rl."""
 
+    observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (10,))
+
     def __init__(self, action_space, actions):
         self.action_space = action_space
         self.actions = actions
 
-    def predict(self, observation, *, deterministic):
+    def predict(self, observation, *, state, episode_start, deterministic):
         assert deterministic and observation.dtype == np.float32
-        return np.repeat(self.actions, len(observation), axis=0), None
+        assert (state is None) == episode_start.all() and episode_start.shape == (len(observation),)
+        return np.repeat(self.actions, len(observation), axis=0), 1
 
 
 @pytest.mark.parametrize(
@@ -102,3 +106,54 @@ def test_what_is_wrong_is_said():
 
 def half(observations):
     return observations[:, :1]
+
+
+@pytest.mark.parametrize("feedback", ["full", "bandit"])
+def test_the_observations_are_those_of_training(feedback):
+    pytest.importorskip("gymnasium", minversion="1.1")
+    seen = []
+
+    def watch(observations):
+        seen.append(observations)
+        return follow_the_mean(observations)
+
+    agent = from_policy(watch, action_mode="softmax", logit_scale=2.0, feedback=feedback)
+    options = {"horizon": 12, "action_mode": "softmax", "logit_scale": 2.0, "feedback": feedback}
+    layers = Bandit(loss_offset=-1.0, implicit_exploration=0.1) if feedback == "bandit" else ()
+    simulate(STREAM, agent, horizon=12, num_runs=5, seed=4, feedback=layers)
+    vector = gymnasium.make_vec("regret_envs/Experts-v0", num_envs=5, stream=STREAM, **options)
+    observations, _ = vector.reset(seed=4)
+    for ours in seen:
+        np.testing.assert_allclose(ours, observations, rtol=1e-6, atol=1e-7)
+        observations = vector.step(follow_the_mean(observations))[0]
+
+
+def test_a_policy_plays_only_the_feedback_that_it_was_trained_with():
+    with pytest.raises(ValueError, match="needs bandit feedback"):
+        simulate(STREAM, from_policy(follow_the_mean, feedback="bandit"), horizon=3)
+    with pytest.raises(ValueError, match="needs the losses of all actions"):
+        simulate(STREAM, from_policy(follow_the_mean, feedback="full"), horizon=3, feedback=Bandit())
+    with pytest.raises(ValueError, match="did you mean 'bandit'"):
+        from_policy(follow_the_mean, feedback="bandits")
+
+
+def test_a_policy_with_a_memory_is_reset_before_every_episode():
+    class Counting:
+        def reset(self, num_runs):
+            self.rounds = np.zeros(num_runs, dtype=int)
+
+        def __call__(self, observations):
+            self.rounds += 1
+            return np.minimum(self.rounds, 3) - 1
+
+    agent = from_policy(Counting(), action_mode="discrete")
+    for num_runs in (2, 5):
+        played = simulate(STREAM, agent, horizon=4, num_runs=num_runs, record="policies").policies[0]
+        np.testing.assert_array_equal(played.argmax(2), np.repeat([[0], [1], [2], [2]], num_runs, axis=1))
+
+
+def test_a_model_whose_observations_were_changed():
+    model = Model(gymnasium.spaces.Discrete(3), [1])
+    model.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (11,))
+    with pytest.raises(ValueError, match="observations of 11 numbers, and those of the environments with 3"):
+        from_sb3(model)
