@@ -9,7 +9,18 @@ import pytest
 
 from regret_envs import games, simulate, streams
 from regret_envs.agents import Agent, Hedge
-from regret_envs.feedback import FEEDBACK, Bandit, Channels, Corrupted, Delayed, Noisy, Phased, make
+from regret_envs.feedback import (
+    FEEDBACK,
+    Bandit,
+    Channels,
+    Corrupted,
+    Delayed,
+    Noisy,
+    Phased,
+    Place,
+    Pure,
+    make,
+)
 from regret_envs.names import UnknownNameError
 from regret_envs.seeding import RunSeeds
 from regret_envs.streams import AdaptiveAdversary
@@ -309,3 +320,18 @@ def test_an_agent_that_needs_what_is_not_given_is_named():
 def test_what_is_no_layer_is_named(feedback):
     with pytest.raises(TypeError, match=r"feedback must be layers such as regret_envs.feedback.Bandit\(\)"):
         simulate(streams.Bernoulli(3), Hedge(), horizon=5, feedback=feedback)
+
+
+@pytest.mark.parametrize("num_actions", [1, 2, 3, 8, 9])
+def test_the_draws_of_a_run_do_not_depend_on_the_batch(num_actions):
+    """Small and large batches add up the probabilities in different ways."""
+    policies = np.random.default_rng(0).dirichlet(np.ones(num_actions), 300).T
+    if num_actions > 1:
+        policies[0, ::7] = 0.0
+    drawn = {}
+    for num_runs in (1, 40, 300):
+        channel = Pure().start(num_actions, Place(None, RunSeeds(5, num_runs), 0, 0))
+        drawn[num_runs] = np.stack([channel.play(policies[:, :num_runs]) for _ in range(130)])
+        np.testing.assert_array_equal(drawn[num_runs].sum(1), 1)
+    for num_runs in (1, 40):
+        np.testing.assert_array_equal(drawn[num_runs], drawn[300][:, :, :num_runs])
