@@ -114,7 +114,8 @@ def _watching() -> Iterator[set[Path]]:
     if not _hooked:
         sys.addaudithook(_see)  # there is no way to remove it
         _hooked = True
-    _opened = opened = set()
+    opened: set[Path] = set()
+    _opened = opened
     try:
         yield opened
     finally:

@@ -31,9 +31,11 @@ from regret_envs.agents.catalogue import known_agents as known_agents
 from regret_envs.agents.identity import custom_modules as custom_modules
 from regret_envs.agents.identity import source_hash as source_hash
 from regret_envs.agents.identity import versions as versions
-from regret_envs.agents.sources import AgentImportError
-from regret_envs.agents.specs import CHECKPOINT, TARGET, SpecError, is_list, parse, specs_in
+from regret_envs.agents.sources import AgentImportError as AgentImportError
+from regret_envs.agents.specs import CHECKPOINT, TARGET, is_list, specs_in
+from regret_envs.agents.specs import SpecError as SpecError
 from regret_envs.agents.specs import canonical as canonical
+from regret_envs.agents.specs import parse as parse
 from regret_envs.agents.specs import split as split
 from regret_envs.names import lookup, near_matches
 from regret_envs.plugins import NotAMakerError, maker
@@ -119,7 +121,7 @@ def _load(target: str, requires: str | None) -> Callable[..., Agent]:
         )
     if not isinstance(cls, type):
         try:
-            return maker(target, Agent)
+            return maker(target, Agent)  # type: ignore[type-abstract]
         except NotAMakerError as error:
             raise AgentImportError(str(error)) from None
     missing = [m for m in ("reset", "act", "observe") if not callable(getattr(cls, m, None))]

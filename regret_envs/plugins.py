@@ -108,6 +108,7 @@ def _returns(function: Callable[..., Any], kind: type) -> bool:
 
 def _subclasses(kind: type) -> Iterator[type]:
     yield kind
+    below: type
     for below in kind.__subclasses__():
         yield from _subclasses(below)
 

@@ -87,7 +87,9 @@ def states_of_rows(tasks: Collection[str], agents: Sequence[str], cells: Cells) 
 def _states(
     spots: Collection[tuple[str, int, int, str]], agents: Sequence[str], cells: Cells
 ) -> dict[object, State]:
-    last = {(c[0].task, c[0].seed, c[0].block, c[0].engine, c[0].agent): c[0].status for c in cells.values()}
+    last: dict[tuple[str, int, int, str, str], str] = {
+        (c[0].task, c[0].seed, c[0].block, c[0].engine, c[0].agent): c[0].status for c in cells.values()
+    }
     return {
         (*spot, agent): (spot[0], agent, last.get((*spot, agent), "missing"))
         for spot in sorted(spots)

@@ -88,7 +88,7 @@ def find_maker(world: str) -> Callable[..., Any]:
         TypeError: if what is named is neither a world nor a function annotated to make one.
     """
     if ":" in world:
-        return maker(world, World)  # type: ignore[type-abstract]
+        return maker(world, World)
     kind, _, name = world.partition(".")
     tables: dict[str, Mapping[str, Callable[..., Any]]] = {
         "streams": streams.STREAMS,
