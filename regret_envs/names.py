@@ -63,7 +63,7 @@ def make_named(kind: str, name: str, table: Mapping[str, Callable[..., T]], sett
 
 def settings_of(maker: Callable[..., Any]) -> list[str]:
     """What can be set, with defaults: "num_actions", "seed=0"."""
-    marks = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    marks: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     return [
         f"{marks.get(p.kind, '')}{p.name}" + ("" if p.default is p.empty else f"={p.default!r}")
         for p in inspect.signature(maker).parameters.values()

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from regret_envs.agents import registry
+from regret_envs.agents import specs
 from regret_envs.benchmarks.tasks.checks import sanitized_id
 from regret_envs.benchmarks.tasks.core import TASKS
 from regret_envs.benchmarks.tasks.size import check_settings
@@ -117,8 +117,8 @@ def _tasks(source: str, force: bool) -> list[tuple[Task, str]]:
             'played by a suite file with world = "streams.recorded"'
         )
     try:
-        name, settings = registry.parse(source)
-    except registry.SpecError as error:
+        name, settings = specs.parse(source)
+    except specs.SpecError as error:
         raise ValueError(str(error).replace("agent spec", "game")) from None
     if not force:
         check_settings(name, settings)
