@@ -14,10 +14,10 @@ ROW, COLUMN = [[3, 0], [5, 1], [2, 2]], [[3, 5], [0, 1], [1, 4]]
 FACTORY = f"""
 from regret_envs import games, streams
 
-def asymmetric(bonus=0.0):
+def asymmetric(bonus=0.0) -> games.NormalFormGame:
     return games.NormalFormGame([[[3 + bonus, 0], [5, 1], [2, 2]], {COLUMN}], name="mine")
 
-def stream():
+def stream() -> streams.Gaussian:
     return streams.Gaussian(3)
 """
 
