@@ -89,7 +89,7 @@ def test_settings_in_brackets(folder):
         ("notes.txt", "notes.txt is not a file that contains a game: .nfg, .efg, .npz, .npy and .toml are"),
         ("stream.toml", "task 'gaussian_d3_t20' is a stream, not a game: give --suite stream.toml"),
         ("factories_here:stream", "which is a stream, not a game"),
-        ("factories_here:nothing", "has no attribute 'nothing'"),
+        ("factories_here:nothing", "has no 'nothing': known: asymmetric, stream"),
         ("chicken[", "malformed game 'chicken['"),
         ("random_game", "needs the setting 'num_actions'; its settings: num_actions, seed=0"),
         ("random_game[num_action=3]", "unknown setting 'num_action' of game 'random_game', did you mean"),
