@@ -65,11 +65,7 @@ class PolicyAgent(Agent):
         ActionMap(self.num_actions or 1, self.action_mode, logit_scale=self.logit_scale)
         if self.feedback is not None:
             lookup("feedback", self.feedback, dict.fromkeys(get_args(FeedbackMode)))
-
-    @property
-    def takes(self) -> Takes:
-        """The feedback that the agent takes: the one trained with, or any."""
-        return self.feedback or "any"
+        self.takes: Takes = self.feedback or "any"
 
     def __repr__(self) -> str:
         return f"<{self.name}, action_mode={self.action_mode!r}>"
