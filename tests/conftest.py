@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 import numpy as np
@@ -9,6 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from regret_envs.benchmarks.running.results import Row
+
+with contextlib.suppress(ImportError):  # environments of other libraries have no hypothesis
+    import hypothesis
+
+    # No example is timed: a machine may be busy.
+    hypothesis.settings.register_profile("untimed", deadline=None)
+    hypothesis.settings.load_profile("untimed")
 
 
 def play(agent, losses, horizon=None, seed=0):
