@@ -80,32 +80,35 @@ def test_the_example_passes_its_own_tests(installed, tmp_path):
     assert done.returncode == 0 and "3 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_listing_imports_no_plugin_and_a_broken_one_is_a_line(offer, tmp_path, monkeypatch):
+def test_listing_imports_no_plugin_and_a_broken_one_is_a_line(tmp_path, monkeypatch):
     (tmp_path / "a_plugin_that_breaks.py").write_text("raise RuntimeError('broken')\n")
+    # A distribution as it is installed, since agents are made in a process of their own.
+    (tmp_path / "bad-1.0.dist-info").mkdir()
+    (tmp_path / "bad-1.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: bad\nVersion: 1.0\n"
+    )
+    target = "a_plugin_that_breaks:Thing"
+    agents = f"thing = {target}\nno-target = oops\nhedge = {target}\n"
+    others = f"[regret_envs.tasks]\nt = {target}\n[regret_envs.suites]\ns = {target}\n"
+    (tmp_path / "bad-1.0.dist-info" / "entry_points.txt").write_text(
+        f"[regret_envs.agents]\n{agents}{others}"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
-    target = "a_plugin_that_breaks:Thing"
-    offer(
-        agents={"thing": target, "no-target": "oops", "hedge": target},
-        tasks={"t": target},
-        suites={"s": target},
-    )
     out = invoke("list").stdout
     assert "| thing " in out and "| t " in out and "| s " in out
-    assert "the plug-in agent 'hedge' of an unknown distribution is left out: the built-in one" in out
-    assert "'no-target' of an unknown distribution is left out: 'oops' is not a \"module:object\"" in out
+    assert "the plug-in agent 'hedge' of bad 1.0 is left out: the built-in one" in out
+    assert "'no-target' of bad 1.0 is left out: 'oops' is not a \"module:object\"" in out
     assert "a_plugin_that_breaks" not in sys.modules
     for args in (["--agents", "thing"], ["--agents", "uniform", "--suite", "t"], ["--suite", "s"]):
         error = invoke("run", *args, code=2).stderr
         assert "a_plugin_that_breaks" in error or "broken" in error
-        assert (
-            "an unknown distribution" in error and "Traceback" not in error and len(error.splitlines()) == 1
-        )
+        assert "bad 1.0" in error and "Traceback" not in error and len(error.splitlines()) == 1
     # With all agents it is left out, and the others are run.
     few = {name: registry.AGENTS[name] for name in ("hedge", "ftl")}
     monkeypatch.setattr(registry, "AGENTS", few)
     result = invoke("run", "--suite", "weighted_rps_t20", "--agents", "all")
-    assert "thing is left out: agent 'thing', a plug-in of an unknown distribution" in result.stdout
+    assert "thing is left out: agent 'thing', a plug-in of bad 1.0" in result.stdout
     assert registry.make("hedge").__class__.__name__ == "Hedge"
 
 

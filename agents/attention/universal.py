@@ -270,8 +270,8 @@ def train(
                 file.flush()
                 if scalars is not None:
                     scalars.add_scalar("loss", recent, step)
-                    for name, value in found.items():
-                        scalars.add_scalar(f"regret/{name}", value, step)
+                    for name, regret in found.items():
+                        scalars.add_scalar(f"regret/{name}", regret, step)
                     scalars.flush()
                 np.savez(out / WEIGHTS_FILE, allow_pickle=False, **{k: v.numpy() for k, v in average.items()})
                 state = {"step": step, "recent": recent, "optimizer": optimizer.state_dict()}

@@ -204,6 +204,7 @@ def status_command(
     from regret_envs.benchmarks.analysis.comparable import comparable
     from regret_envs.benchmarks.analysis.status import (
         Asked,
+        State,
         asked_for,
         planned_states,
         progress,
@@ -231,7 +232,7 @@ def status_command(
         if agents:
             raise Usage(str(error)) from None
         given = []
-    states = {}
+    states: dict[object, State] = {}
     for a in asked:
         if seed is None or a.seed == seed:
             a = Asked(a.suite, tuple(given) or a.agents, runs or a.runs, a.seed, a.engine)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from regret_envs.arrays import FloatArray
+from regret_envs.arrays import FloatArray, IntArray
 from regret_envs.benchmarks.reproduce.checks import Check, Reference, Report
 from regret_envs.rooms.regular_languages.runs import NUM_STEPS, STEP_SIZE, T0, TEMPERATURE, Run, cosine
 from regret_envs.rooms.regular_languages.training import max_margin, train
@@ -113,7 +113,7 @@ def theorem_constants(name: str, even_pairs: Run, chain: Run) -> list[Check]:
     return checks
 
 
-def _lead(scores: FloatArray, labels: FloatArray, lengths: FloatArray) -> float:
+def _lead(scores: FloatArray, labels: IntArray, lengths: IntArray) -> float:
     """The least over sequences of how far the favored token's attention is above 1/L."""
     return float(
         min(
