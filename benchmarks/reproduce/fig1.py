@@ -184,7 +184,7 @@ def gradient_z_scores(step_size: float, chunks: int, *, shift: float = 0.3) -> F
         gradients.append(torch.cat([part.flatten() for part in parts]).numpy())
     array = np.array(gradients)
     errors = array.std(0, ddof=1) / np.sqrt(chunks)
-    # Softmax is blind to v_c along 1: there the derivative is 0 but for rounding.
+    # Softmax is blind to v_c along 1: there the derivative is 0 up to rounding.
     scores: FloatArray = array.mean(0) / np.maximum(errors, 1e-9)
     return scores
 
