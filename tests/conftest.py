@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from regret_envs.benchmarks.running.results import Row
+from regret_envs.benchmarks.running.rows import Row
 
 with contextlib.suppress(ImportError):  # environments of other libraries have no hypothesis
     import hypothesis

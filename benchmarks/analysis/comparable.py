@@ -10,7 +10,7 @@ from functools import cache
 import msgspec
 
 from regret_envs.benchmarks.running.cells import Cell
-from regret_envs.benchmarks.running.results import Row
+from regret_envs.benchmarks.running.rows import Row
 from regret_envs.benchmarks.tasks.core import TASKS
 from regret_envs.benchmarks.tasks.game import tournament_task
 from regret_envs.benchmarks.tasks.task import Task, make_world

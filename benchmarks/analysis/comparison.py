@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 import numpy as np
 
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.analysis import statistics
-from regret_envs.benchmarks.analysis.leaderboard import ALPHA, MARGIN, SCORE_METRICS
+from regret_envs.benchmarks.analysis.board import MARGIN, Estimate
+from regret_envs.benchmarks.analysis.leaderboard import ALPHA, SCORE_METRICS
+from regret_envs.benchmarks.analysis.tables import Table, headed, mean_and_error
 from regret_envs.benchmarks.analysis.task_results import task_results
-from regret_envs.benchmarks.running.results import Row
+from regret_envs.benchmarks.running.rows import Row
 from regret_envs.metrics import Metric
 
 
@@ -130,3 +132,34 @@ def _difference(
 
 def _better(d: Difference, p: float, agents: list[str]) -> str | None:
     return None if p > ALPHA else agents[0 if (d.difference < 0) != d.higher_is_better else 1]
+
+
+def compare_table(found: Sequence[Difference], first: str, second: str, margin: float = MARGIN) -> Table:
+    """A line a task and metric."""
+    rows = [
+        [
+            d.task,
+            headed(d.metric, d.higher_is_better),
+            str(d.num_runs),
+            mean_and_error(Estimate(d.difference, d.standard_error, d.num_runs)),
+            "–" if d.p is None else f"{d.p:.2g}",
+            {first: "first", second: "second", None: "="}[d.better],
+            f"{d.improvement.estimate:.2f}",
+        ]
+        for d in found
+    ]
+    columns = ["task", "metric", "runs", "difference", "p", "better", "P(first)"]
+    return Table(
+        f"{first} (first) and {second} (second)", columns, rows, numbers=5, note=_compare_note(margin)
+    )
+
+
+def _compare_note(margin: float) -> str:
+    return (
+        "On the runs that both played. difference: first − second ± standard error; ↓ lower is better, ↑ "
+        "higher. p: paired t-test, over tasks with Holm's correction; – where one run, or copies of one, "
+        "leave nothing to test. better: at 5 %, by the mean where there is no test; = where the test cannot "
+        f"tell them apart or they differ by at most the equivalence margin, {100 * margin:g} % of the "
+        "normalization (p is then 1). P(first): the chance that a run of the first is better than one of the "
+        "second, runs within the margin count as half. all: the normalized metric over the tasks."
+    )

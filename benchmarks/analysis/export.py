@@ -9,7 +9,7 @@ from typing import Any
 
 from regret_envs.benchmarks.analysis.comparable import comparable
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS
-from regret_envs.benchmarks.running.results import Row, complete_cells
+from regret_envs.benchmarks.running.rows import Row, complete_cells
 from regret_envs.files import replacing
 
 _BATCH_ROWS = 10_000

@@ -9,10 +9,12 @@ import numpy as np
 
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.analysis import statistics
+from regret_envs.benchmarks.analysis.board import MARGIN, Estimate
 from regret_envs.benchmarks.analysis.comparable import comparable
-from regret_envs.benchmarks.analysis.leaderboard import MARGIN, estimate
+from regret_envs.benchmarks.analysis.leaderboard import estimate
 from regret_envs.benchmarks.analysis.nash_averaging import nash_averaging
-from regret_envs.benchmarks.running.results import Row, complete_cells
+from regret_envs.benchmarks.analysis.tables import Table, mean_and_error, number
+from regret_envs.benchmarks.running.rows import Row, complete_cells
 
 
 class Pairing(msgspec.Struct, frozen=True):
@@ -175,3 +177,49 @@ def _standings(agents: Sequence[str], pairings: Sequence[Pairing], margin: float
         )
         for i in order
     ]
+
+
+def tournament_tables(found: Tournament, *, pairings: bool = False) -> list[Table]:
+    """The ranking, the payoff matrix of at most 12 agents, and every pairing if asked."""
+    rows = [
+        [
+            str(s.rank),
+            s.agent,
+            mean_and_error(Estimate(s.mean_payoff, s.error, 1)),
+            f"{s.nash:z.3f}",
+            f"{s.nash_payoff:z.4f}",
+        ]
+        for s in found.standings
+    ]
+    columns = ["#", "agent", "mean payoff", "nash", "payoff to nash"]
+    note = f"{_TOURNAMENT_NOTE} #: shared by agents within {found.margin:.3g}, the equivalence margin."
+    tables = [Table(f"{found.task}: ranking", columns, rows, numbers=3, note=note)]
+    order = [found.agents.index(s.agent) for s in found.standings]
+    if len(order) <= 12:
+        payoffs = found.payoffs()[np.ix_(order, order)]
+        rows = [
+            [str(i + 1), found.agents[a], *(f"{x:z.3f}" for x in payoffs[i])] for i, a in enumerate(order)
+        ]
+        heads = ["", "agent in seat 0", *(str(i + 1) for i in range(len(order)))]
+        tables.append(Table("Payoff to seat 0, by row; seat 1 by column", heads, rows, numbers=len(order)))
+    if pairings:
+        rows = [
+            [
+                p.row,
+                p.column,
+                *(mean_and_error(Estimate(p.payoff[i], p.payoff_error[i], p.num_runs)) for i in (0, 1)),
+                *(number(x) for x in (*p.external_regret, *p.swap_regret, p.cce_gap, p.ce_gap)),
+            ]
+            for p in found.pairings
+        ]
+        heads = ["seat 0", "seat 1", "payoff 0", "payoff 1", "regret 0", "regret 1"]
+        heads += ["swap 0", "swap 1", "cce gap", "ce gap"]
+        tables.append(Table("Pairings", heads, rows, numbers=8))
+    return tables
+
+
+_TOURNAMENT_NOTE = (
+    "mean payoff: a round, over all opponents and both seats. nash: weight in the maximum-entropy "
+    "equilibrium of the game of choosing an agent, which pays half of what one gets more than the "
+    "opponent; payoff to nash: against that equilibrium, at most 0."
+)

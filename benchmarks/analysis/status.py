@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import msgspec
 
 from regret_envs.agents import registry
+from regret_envs.benchmarks.analysis.tables import Table
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS
 from regret_envs.benchmarks.running.planning import plan
-from regret_envs.benchmarks.running.results import Cells, Engine, Row
+from regret_envs.benchmarks.running.rows import Cells, Engine, Row
 from regret_envs.benchmarks.tasks.task import Task
 
 
@@ -97,7 +98,7 @@ def _states(
     }
 
 
-class Progress(msgspec.Struct, frozen=True):
+class CellCounts(msgspec.Struct, frozen=True):
     """How many cells of a task or an agent are in which state."""
 
     name: str
@@ -108,18 +109,25 @@ class Progress(msgspec.Struct, frozen=True):
     missing: int
 
 
-def progress(states: Iterable[State]) -> tuple[list[Progress], list[Progress]]:
+def count_cells(states: Iterable[State]) -> tuple[list[CellCounts], list[CellCounts]]:
     """By task and by agent, each with a last line for all."""
     states = list(states)
     by_task = _counted((task, state) for task, _, state in states)
     return list(by_task), list(_counted((agent, state) for _, agent, state in states))
 
 
-def _counted(named: Iterable[tuple[str, str]]) -> Iterator[Progress]:
+def _counted(named: Iterable[tuple[str, str]]) -> Iterator[CellCounts]:
     counts = Counter(named)
     total: Counter[str] = Counter()
     for (_, state), count in counts.items():
         total[state] += count
     lines = {name: {s: counts[name, s] for s in total} for name, _ in counts}
     for name, c in [*lines.items(), ("all", dict(total))]:
-        yield Progress(name, sum(c.values()), *(c.get(s, 0) for s in ("ok", "n/a", "failed", "missing")))
+        yield CellCounts(name, sum(c.values()), *(c.get(s, 0) for s in ("ok", "n/a", "failed", "missing")))
+
+
+def counts_table(what: str, lines: Sequence[CellCounts]) -> Table:
+    """A line a task or agent."""
+    rows = [[x.name, *map(str, (x.cells, x.ok, x.not_applicable, x.failed, x.missing))] for x in lines]
+    columns = [what, "cells", "done", "n/a", "failed", "missing"]
+    return Table(f"Cells by {what}", columns, rows, numbers=5)

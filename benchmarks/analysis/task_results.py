@@ -8,7 +8,7 @@ import numpy as np
 
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.analysis.comparable import comparable
-from regret_envs.benchmarks.running.results import Row, Status, complete_cells, metric_of
+from regret_envs.benchmarks.running.rows import Row, Status, complete_cells, metric_of
 from regret_envs.metrics import Metric, normalization
 
 

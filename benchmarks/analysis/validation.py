@@ -12,7 +12,7 @@ from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.analysis.tables import Table
 from regret_envs.benchmarks.analysis.vanishing import Verdict, verdicts
 from regret_envs.benchmarks.running.evaluation import evaluate
-from regret_envs.benchmarks.running.results import Row, complete_cells
+from regret_envs.benchmarks.running.rows import Row, complete_cells
 from regret_envs.benchmarks.tasks.suites import default_runs, find_tasks
 from regret_envs.benchmarks.tasks.task import Task
 

@@ -15,7 +15,7 @@ from regret_envs.benchmarks.cli import complete
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from regret_envs.benchmarks.running.results import Row
+    from regret_envs.benchmarks.running.rows import Row
     from regret_envs.benchmarks.tasks.task import Task
 
 _RESULTS = "regret-envs-results.jsonl"
@@ -220,7 +220,8 @@ def say_skipped(skipped: Sequence[str]) -> None:
 
 def read_rows(results: Sequence[Path]) -> list[Row]:
     """The rows of results files; an error if there are none."""
-    from regret_envs.benchmarks.running.results import ResultsError, complete_cells, read
+    from regret_envs.benchmarks.running.results import ResultsError, read
+    from regret_envs.benchmarks.running.rows import complete_cells
 
     try:
         if len(results) > 1:

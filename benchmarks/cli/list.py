@@ -132,7 +132,7 @@ def _worlds() -> Table:
 
 
 def _metrics() -> Table:
-    from regret_envs.benchmarks.analysis.leaderboard import MARGIN
+    from regret_envs.benchmarks.analysis.board import MARGIN
     from regret_envs.benchmarks.analysis.tables import Table
     from regret_envs.metrics import METRICS
     from regret_envs.plugins import plugins

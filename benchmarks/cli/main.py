@@ -51,7 +51,7 @@ from regret_envs.benchmarks.cli.validate import validate_command
 from regret_envs.benchmarks.reproduce.command import reproduce
 
 if TYPE_CHECKING:
-    from regret_envs.benchmarks.running.results import Engine
+    from regret_envs.benchmarks.running.rows import Engine
 
 
 class _Commands(click.Group):
@@ -159,7 +159,7 @@ def run(
     from regret_envs.agents import registry
     from regret_envs.benchmarks.running import runner
     from regret_envs.benchmarks.running.planning import plan
-    from regret_envs.benchmarks.running.results import complete_cells
+    from regret_envs.benchmarks.running.rows import complete_cells
     from regret_envs.benchmarks.tasks.game import game_tasks
     from regret_envs.benchmarks.tasks.suites import default_runs
 

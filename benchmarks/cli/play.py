@@ -66,6 +66,7 @@ def tournament_command(
     """Everyone against everyone, in both seats: payoffs, and Nash averaging instead of a rating."""
     from regret_envs.agents import registry
     from regret_envs.benchmarks.analysis import standings, tables
+    from regret_envs.benchmarks.analysis.standings import tournament_tables
     from regret_envs.benchmarks.running.planning import plan_tournament
     from regret_envs.benchmarks.running.runner import measure
     from regret_envs.benchmarks.tasks.game import tournament_task
@@ -84,4 +85,4 @@ def tournament_command(
         say(line)
     if not found.agents:
         raise click.ClickException("no agent has played all the others")
-    tables.print_as(format_, found, tables.tournament_tables(found, pairings=pairings))
+    tables.print_as(format_, found, tournament_tables(found, pairings=pairings))

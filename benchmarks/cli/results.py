@@ -64,7 +64,7 @@ def leaderboard_command(
     results: tuple[Path, ...],
 ) -> None:
     """Show the agents' scores over tasks and, with --tasks, each task: mean ± standard error."""
-    from regret_envs.benchmarks.analysis.tables import SCORE_COLUMNS
+    from regret_envs.benchmarks.analysis.board_tables import SCORE_COLUMNS
     from regret_envs.metrics import METRICS
     from regret_envs.names import UnknownNameError, lookup
     from regret_envs.plugins import plugins
@@ -102,12 +102,13 @@ def show_leaderboard(
         format_: one of `FORMATS`.
         notes: further lines below.
         by: "task" or "score" for one kind of tables alone.
-        columns: as in `tables.leaderboard_tables`.
+        columns: as in `leaderboard_tables`.
         task_tables: whether each task has a table.
     """
     import msgspec
 
     from regret_envs.benchmarks.analysis import tables
+    from regret_envs.benchmarks.analysis.board_tables import leaderboard_csv, leaderboard_tables
     from regret_envs.benchmarks.analysis.leaderboard import leaderboard
 
     iqm = format_ in ("json", "csv") or "iqm_interval" in columns
@@ -125,9 +126,9 @@ def show_leaderboard(
         notes=[*board.notes, *notes],
     )
     if format_ == "csv":
-        click.echo(tables.leaderboard_csv(board), nl=False)
+        click.echo(leaderboard_csv(board), nl=False)
     else:
-        tables.print_as(format_, board, tables.leaderboard_tables(board, columns))
+        tables.print_as(format_, board, leaderboard_tables(board, columns))
 
 
 @click.command("compare", short_help="Compare two agents on common runs.")
@@ -156,7 +157,7 @@ def compare_command(
     """Compare two agents on the runs that both played, task by task and over all tasks."""
     from regret_envs.agents import registry
     from regret_envs.benchmarks.analysis import tables
-    from regret_envs.benchmarks.analysis.comparison import compare
+    from regret_envs.benchmarks.analysis.comparison import compare, compare_table
     from regret_envs.benchmarks.analysis.task_results import task_results
     from regret_envs.names import UnknownNameError, lookup
 
@@ -177,7 +178,7 @@ def compare_command(
         )
     if by is not None:
         found = [d for d in found if (d.task == "all") == (by == "score")]
-    tables.print_as(format_, found, [tables.compare_table(found, agents[0], agents[1], margin)])
+    tables.print_as(format_, found, [compare_table(found, agents[0], agents[1], margin)])
 
 
 @click.command("status")
@@ -206,12 +207,13 @@ def status_command(
         Asked,
         State,
         asked_for,
+        count_cells,
+        counts_table,
         planned_states,
-        progress,
         states_of_rows,
     )
-    from regret_envs.benchmarks.analysis.usage import usage_by_agent
-    from regret_envs.benchmarks.running.results import complete_cells
+    from regret_envs.benchmarks.analysis.usage import usage_by_agent, usage_table
+    from regret_envs.benchmarks.running.rows import complete_cells
     from regret_envs.benchmarks.tasks.core import TASKS
     from regret_envs.benchmarks.tasks.suites import built_in_tasks
 
@@ -249,10 +251,10 @@ def status_command(
         raise click.ClickException(
             f"{listed(results)} has nothing of that, except tournaments: regret-envs tournament shows those"
         )
-    by_task, by_agent = progress(states.values())
-    shown = [tables.progress_table("task", by_task), tables.progress_table("agent", by_agent)]
+    by_task, by_agent = count_cells(states.values())
+    shown = [counts_table("task", by_task), counts_table("agent", by_agent)]
     used = usage_by_agent(rows, tasks={task for task, *_ in states.values()})
-    tables.show([*shown, tables.usage_table(used)] if used else shown)
+    tables.show([*shown, usage_table(used)] if used else shown)
     for line in notes:
         say(line)
 
@@ -291,7 +293,8 @@ def merge_command(files: tuple[Path, ...], out: Path) -> None:
     A cell that two files have must have the same results in both, unless it failed in one; else it is left
     out, and the exit status is 1.
     """
-    from regret_envs.benchmarks.running.results import ResultsError, complete_cells, read, write
+    from regret_envs.benchmarks.running.results import ResultsError, read, write
+    from regret_envs.benchmarks.running.rows import complete_cells
 
     if out.exists():
         raise Usage(f"{out} exists: give the name of a new file")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from regret_envs.benchmarks.running.driver import Measure
     from regret_envs.benchmarks.running.executors import Pool
     from regret_envs.benchmarks.running.pace import Pace
-    from regret_envs.benchmarks.running.results import Row
+    from regret_envs.benchmarks.running.rows import Row
 
 
 def states_folder(results: Path) -> Path:
@@ -69,7 +69,8 @@ def run_cells(
     from regret_envs.benchmarks.running import cells as planned
     from regret_envs.benchmarks.running import driver, executors
     from regret_envs.benchmarks.running.pace import Pace, logger
-    from regret_envs.benchmarks.running.results import ResultsError, Writer, complete_cells, read
+    from regret_envs.benchmarks.running.results import ResultsError, Writer, read
+    from regret_envs.benchmarks.running.rows import complete_cells
     from regret_envs.progress import every_minute
 
     context = click.get_current_context()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from regret_envs.benchmarks.running.results import Row
+    from regret_envs.benchmarks.running.rows import Row
 
 suite_option = click.option(
     "--suite",

@@ -12,7 +12,7 @@ from regret_envs.benchmarks.analysis.leaderboard import leaderboard
 from regret_envs.benchmarks.analysis.standings import Tournament, tournament
 from regret_envs.benchmarks.analysis.task_results import task_results
 from regret_envs.benchmarks.plotting.looks import figure_of, in_style, on_axes, power, write_caption
-from regret_envs.benchmarks.running.results import Row
+from regret_envs.benchmarks.running.rows import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

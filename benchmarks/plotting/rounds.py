@@ -28,7 +28,7 @@ from regret_envs.benchmarks.plotting.looks import (
     shown_and_others,
     write_caption,
 )
-from regret_envs.benchmarks.running.results import Row
+from regret_envs.benchmarks.running.rows import Row
 from regret_envs.metrics.catalog import regret_unit
 from regret_envs.names import lookup
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from regret_envs.benchmarks.analysis import statistics
-from regret_envs.benchmarks.analysis.leaderboard import Leaderboard, ScoreTable, leaderboard
+from regret_envs.benchmarks.analysis.board import Leaderboard, ScoreTable
+from regret_envs.benchmarks.analysis.leaderboard import leaderboard
 from regret_envs.benchmarks.analysis.tables import is_own, shown_agent
 from regret_envs.benchmarks.analysis.task_results import task_results
 from regret_envs.benchmarks.plotting.looks import (
@@ -22,7 +23,7 @@ from regret_envs.benchmarks.plotting.looks import (
     shown_and_others,
     write_caption,
 )
-from regret_envs.benchmarks.running.results import Row
+from regret_envs.benchmarks.running.rows import Row
 from regret_envs.names import lookup
 
 if TYPE_CHECKING:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
 
 from markupsafe import Markup
 
-from regret_envs.benchmarks.analysis.leaderboard import ScoreTable
+from regret_envs.benchmarks.analysis.board import ScoreTable
 from regret_envs.benchmarks.analysis.tables import Table, is_own
+from regret_envs.benchmarks.running.rows import Row, complete_cells
 from regret_envs.metrics import METRICS
 
 TERMS: Mapping[str, str] = {
@@ -238,3 +243,42 @@ def _listed(names: Sequence[str]) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.3f}".replace("-", "−")
+
+
+def never(cells: Sequence[str]) -> bool:
+    """Of a grid in which no line is folded away."""
+    return False
+
+
+def run_facts(rows: list[Row]) -> list[Grid]:
+    """Where the rows and the report come from, and the cells that failed."""
+    cells = list(complete_cells(rows).values())
+    failed = [c[0] for c in cells if c[0].status == "failed"]
+    facts = {
+        "cells": f"{len(cells)}, of which {len(failed)} failed",
+        "suites": ", ".join(sorted({c[0].suite for c in cells})),
+        "seeds": ", ".join(map(str, sorted({c[0].seed for c in cells}))),
+        "agents": ", ".join(sorted({c[0].agent for c in cells})),
+        "measured with": "regret-envs " + ", ".join(sorted({c[0].code_version for c in cells})),
+        "report made with": ", ".join(
+            [
+                f"Python {platform.python_version()}",
+                *map(_version, ("numpy", "scipy", "matplotlib", "jinja2")),
+            ]
+        ),
+        "report made on": f"{platform.platform()}, {os.cpu_count()} cores, {date.today()}",
+    }
+    made = Table("Versions, seeds and machine", ["what", "value"], list(map(list, facts.items())))
+    found = [grid("made", made, fold=never)]
+    if failed:
+        lines = [[c.agent, c.task, str(c.seed), str(c.block), c.reason] for c in failed]
+        table = Table("Failures", ["agent", "task", "seed", "block", "why"], lines)
+        found.append(grid("failures", table, agent=0, fold=never))
+    return found
+
+
+def _version(package: str) -> str:
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return f"{package} –"

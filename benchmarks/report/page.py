@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
-import platform
 from collections.abc import Iterable, Sequence
-from datetime import date
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,11 +15,13 @@ from regret_envs.agents.identity import is_built_in
 from regret_envs.agents.llm.transcripts import read as read_transcript
 from regret_envs.benchmarks import plotting
 from regret_envs.benchmarks.analysis import tables
-from regret_envs.benchmarks.analysis.leaderboard import MARGIN, Leaderboard, ScoreTable, leaderboard
-from regret_envs.benchmarks.analysis.standings import tournament
+from regret_envs.benchmarks.analysis.board import MARGIN, Leaderboard, ScoreTable
+from regret_envs.benchmarks.analysis.board_tables import leaderboard_tables
+from regret_envs.benchmarks.analysis.leaderboard import leaderboard
+from regret_envs.benchmarks.analysis.standings import tournament, tournament_tables
 from regret_envs.benchmarks.analysis.tables import Table, is_own
 from regret_envs.benchmarks.analysis.task_results import TaskResults, task_results
-from regret_envs.benchmarks.analysis.usage import usage_by_agent
+from regret_envs.benchmarks.analysis.usage import example_table, transcript_table, usage_by_agent, usage_table
 from regret_envs.benchmarks.plotting.looks import MOST_AGENTS, figure_of, look, shown_and_others
 from regret_envs.benchmarks.report.content import (
     Content,
@@ -34,9 +32,11 @@ from regret_envs.benchmarks.report.content import (
     TaskSection,
     answers,
     grid,
+    never,
+    run_facts,
 )
 from regret_envs.benchmarks.report.pictures import inline_svg
-from regret_envs.benchmarks.running.results import Row, complete_cells
+from regret_envs.benchmarks.running.rows import Row
 from regret_envs.benchmarks.tasks.core import TASKS
 from regret_envs.play import Play
 
@@ -45,7 +45,6 @@ MOST_BYTES = 1_500_000
 _TEMPLATES = Path(__file__).parent / "templates"
 _OTHER = {"score": "tasks", "task": "scores"}
 _MOST_ON_A_SIMPLEX = 4
-_MADE_WITH = ("numpy", "scipy", "matplotlib", "jinja2")
 _SCORE_COLUMNS = ("score", "interval", "mean_rank", "iqm", "worst", "worst_task", "runs", "n/a", "failed")
 
 
@@ -77,7 +76,7 @@ def report(
         TranscriptError, OSError: if a transcript cannot be read.
     """
     rows = list(rows)
-    talks = [tables.transcript_table(str(path), read_transcript(path)) for path in transcripts]
+    talks = [transcript_table(str(path), read_transcript(path)) for path in transcripts]
     # Every agent's curves of two metrics, of one, those of the best alone, and none.
     levels = [(2, 10_000), (1, 10_000), (1, MOST_AGENTS), (0, 0)]
     with plotting.style():
@@ -144,12 +143,12 @@ class _Builder:
             tasks=sections,
             tournaments=self._tournaments(),
             language=self._language(talks),
-            run=self._run(),
+            run=run_facts(self._rows),
             left_out=self._board.notes,
         )
 
     def _scores(self) -> list[ScoreSection]:
-        found = tables.leaderboard_tables(self._board, _SCORE_COLUMNS)[len(self._board.tasks) :]
+        found = leaderboard_tables(self._board, _SCORE_COLUMNS)[len(self._board.tasks) :]
         return [self._score(o, table) for o, table in zip(self._board.overall, found, strict=True)]
 
     def _score(self, overall: ScoreTable, table: Table) -> ScoreSection:
@@ -192,7 +191,7 @@ class _Builder:
         drawn = [*shown, *others][: self._most]
         curves = [self._curves(r, metric, drawn, shown) for metric in r.metrics[: self._metrics] if drawn]
         keys = [_key(agent, agent in shown) for agent in drawn]
-        (text,) = tables.leaderboard_tables(Leaderboard([table], [], []), list(table.metrics))
+        (text,) = leaderboard_tables(Leaderboard([table], [], []), list(table.metrics))
         name = f"task-{self._results.index(r) + 1}"
         runs = max(len(r.runs(agent)) for agent in r.agents)
         facts = [f"T = {r.horizon:,} rounds", f"d = {r.num_actions} actions", f"ρ = {r.loss_scale:g}"]
@@ -280,7 +279,7 @@ class _Builder:
             links[r.task] = section.id
         heads = ["task", "what it is", "metric", "best", "value", "T", "d"]
         table_ = Table("Tasks", heads, lines, numbers=3)
-        return grid("index", table_, agent=3, fold=_never, links=links)
+        return grid("index", table_, agent=3, fold=never, links=links)
 
     def _tournaments(self) -> list[tuple[Grid, Picture]]:
         shown: list[tuple[Grid, Picture]] = []
@@ -293,42 +292,17 @@ class _Builder:
                 picture = self._picture(
                     axes, f"Payoffs of {task}", text, "Mean payoff per round to seat 0, best agent first."
                 )
-                ranking = tables.tournament_tables(found)[0]
+                ranking = tournament_tables(found)[0]
                 shown.append((grid(f"tournament-{len(shown)}", ranking, agent=1, notes=True), picture))
         return shown
 
     def _language(self, talks: Sequence[Table]) -> list[Grid]:
         """What language models have used, examples of answers that could not be used, and transcripts."""
         used = usage_by_agent(self._rows, tasks=[r.task for r in self._results])
-        shown = [tables.usage_table(used)] if used else []
-        shown += [t for t in [tables.example_table(used)] if t.rows]
-        found = [grid(f"language-{i}", t, agent=0, fold=_never, notes=True) for i, t in enumerate(shown)]
-        return found + [grid(f"transcript-{i}", t, fold=_never, talk=True) for i, t in enumerate(talks)]
-
-    def _run(self) -> list[Grid]:
-        cells = list(complete_cells(self._rows).values())
-        failed = [c[0] for c in cells if c[0].status == "failed"]
-        facts = {
-            "cells": f"{len(cells)}, of which {len(failed)} failed",
-            "suites": ", ".join(sorted({c[0].suite for c in cells})),
-            "seeds": ", ".join(map(str, sorted({c[0].seed for c in cells}))),
-            "agents": ", ".join(sorted({c[0].agent for c in cells})),
-            "measured with": "regret-envs " + ", ".join(sorted({c[0].code_version for c in cells})),
-            "report made with": ", ".join(
-                [
-                    f"Python {platform.python_version()}",
-                    *map(_version, ("numpy", "scipy", "matplotlib", "jinja2")),
-                ]
-            ),
-            "report made on": f"{platform.platform()}, {os.cpu_count()} cores, {date.today()}",
-        }
-        made = Table("Versions, seeds and machine", ["what", "value"], list(map(list, facts.items())))
-        found = [grid("made", made, fold=_never)]
-        if failed:
-            rows = [[c.agent, c.task, str(c.seed), str(c.block), c.reason] for c in failed]
-            table = Table("Failures", ["agent", "task", "seed", "block", "why"], rows)
-            found.append(grid("failures", table, agent=0, fold=_never))
-        return found
+        shown = [usage_table(used)] if used else []
+        shown += [t for t in [example_table(used)] if t.rows]
+        found = [grid(f"language-{i}", t, agent=0, fold=never, notes=True) for i, t in enumerate(shown)]
+        return found + [grid(f"transcript-{i}", t, fold=never, talk=True) for i, t in enumerate(talks)]
 
     def _picture(self, axes: Any, title: str, text: str, caption: str, *, off: Sequence[str] = ()) -> Picture:
         self._count += 1
@@ -351,16 +325,5 @@ def _key(agent: str, shown: bool) -> Key:
     return Key(agent, own.color, " ".join(f"{1.6 * x:g}" for x in own.dashes), shown, is_own(agent))
 
 
-def _never(cells: Sequence[str]) -> bool:
-    return False
-
-
 def _triple(policy: Any) -> str:
     return f"({', '.join(f'{x:.2f}' for x in policy)})"
-
-
-def _version(package: str) -> str:
-    try:
-        return f"{package} {version(package)}"
-    except PackageNotFoundError:
-        return f"{package} –"

@@ -15,7 +15,8 @@ from regret_envs import simulate, streams
 from regret_envs.agents import AGENTS, make
 from regret_envs.agents.universal.families import read_families
 from regret_envs.arrays import FloatArray
-from regret_envs.benchmarks.analysis.leaderboard import Score, leaderboard
+from regret_envs.benchmarks.analysis.board import Score
+from regret_envs.benchmarks.analysis.leaderboard import leaderboard
 from regret_envs.benchmarks.analysis.task_results import TaskResults, task_results
 from regret_envs.benchmarks.reproduce.checks import Check, KnownMiss, Options, Reference, Report
 from regret_envs.benchmarks.reproduce.drawing import COLORS, legend_below, panels, save
@@ -23,7 +24,8 @@ from regret_envs.benchmarks.reproduce.universal_inputs import draw_policies, mas
 from regret_envs.benchmarks.running import driver, executors
 from regret_envs.benchmarks.running.cells import Cell, missing, needed_modules, shared_imports
 from regret_envs.benchmarks.running.planning import plan
-from regret_envs.benchmarks.running.results import Row, Writer, complete_cells, read
+from regret_envs.benchmarks.running.results import Writer, read
+from regret_envs.benchmarks.running.rows import Row, complete_cells
 from regret_envs.benchmarks.running.runner import measure
 from regret_envs.benchmarks.tasks.core import SUITES, TASKS
 from regret_envs.benchmarks.tasks.task import make_world

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from regret_envs.agents import registry
-from regret_envs.benchmarks.running.results import Cells, Engine
+from regret_envs.benchmarks.running.rows import Cells, Engine
 from regret_envs.benchmarks.tasks.task import Task
 
 BLOCK_RUNS = 64

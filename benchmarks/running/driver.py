@@ -18,7 +18,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, 
 
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS, Cell
 from regret_envs.benchmarks.running.executors import ExecutorError, Pool
-from regret_envs.benchmarks.running.results import Row
+from regret_envs.benchmarks.running.rows import Row
 from regret_envs.benchmarks.running.runner import failed_row, measure
 from regret_envs.benchmarks.running.watching import CellTimeout, overdue, watched
 from regret_envs.forks import forks_end

@@ -22,7 +22,7 @@ from regret_envs.agents.inputs import files_read
 from regret_envs.benchmarks.running import driver, planning, runner
 from regret_envs.benchmarks.running.executors import LocalPool
 from regret_envs.benchmarks.running.pace import Pace, logger
-from regret_envs.benchmarks.running.results import Row
+from regret_envs.benchmarks.running.rows import Row
 from regret_envs.benchmarks.tasks.suites import find_tasks
 from regret_envs.benchmarks.tasks.task import Task
 from regret_envs.progress import every_minute

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from regret_envs.benchmarks.running.cells import Cell
-from regret_envs.benchmarks.running.results import Row
+from regret_envs.benchmarks.running.rows import Row
 from regret_envs.progress import duration
 
 logger = logging.getLogger(__name__)

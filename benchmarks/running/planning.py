@@ -9,7 +9,7 @@ from typing import Any
 
 from regret_envs.agents import registry
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS, Cell, digest
-from regret_envs.benchmarks.running.results import Engine
+from regret_envs.benchmarks.running.rows import Engine
 from regret_envs.benchmarks.tasks.size import check_count, check_size
 from regret_envs.benchmarks.tasks.task import (
     RANKED,

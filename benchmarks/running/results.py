@@ -21,14 +21,7 @@ import filelock
 import msgspec
 
 from regret_envs.benchmarks.running.joining import Part, join, unfinished
-from regret_envs.benchmarks.running.rows import ROW_SCHEMA as ROW_SCHEMA
-from regret_envs.benchmarks.running.rows import Cells as Cells
-from regret_envs.benchmarks.running.rows import Engine as Engine
-from regret_envs.benchmarks.running.rows import Row as Row
-from regret_envs.benchmarks.running.rows import Status as Status
-from regret_envs.benchmarks.running.rows import complete_cells as complete_cells
-from regret_envs.benchmarks.running.rows import fault
-from regret_envs.benchmarks.running.rows import metric_of as metric_of
+from regret_envs.benchmarks.running.rows import Row, complete_cells, fault
 from regret_envs.files import replacing
 
 FORMAT = "regret-envs results"

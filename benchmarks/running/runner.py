@@ -16,7 +16,7 @@ from regret_envs.agents.usage import Asking, Usage
 from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.running import compiled
 from regret_envs.benchmarks.running.cells import BLOCK_RUNS, CODE_VERSION, Cell
-from regret_envs.benchmarks.running.results import ROW_SCHEMA, Row
+from regret_envs.benchmarks.running.rows import ROW_SCHEMA, Row
 from regret_envs.benchmarks.running.states import State
 from regret_envs.benchmarks.tasks.task import (
     make_feedback,

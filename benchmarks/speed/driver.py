@@ -22,7 +22,8 @@ from regret_envs.benchmarks.running import driver, planning, runner
 from regret_envs.benchmarks.running.cells import Cell
 from regret_envs.benchmarks.running.driver import Measure
 from regret_envs.benchmarks.running.executors import connect
-from regret_envs.benchmarks.running.results import Row, Writer, complete_cells, read
+from regret_envs.benchmarks.running.results import Writer, read
+from regret_envs.benchmarks.running.rows import Row, complete_cells
 from regret_envs.benchmarks.tasks.suites import find_tasks
 
 

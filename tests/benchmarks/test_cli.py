@@ -10,9 +10,11 @@ import msgspec
 import pytest
 from conftest import invoke
 
-from regret_envs.benchmarks.analysis.leaderboard import Leaderboard, leaderboard
-from regret_envs.benchmarks.analysis.tables import leaderboard_tables
-from regret_envs.benchmarks.running.results import Writer, complete_cells, read
+from regret_envs.benchmarks.analysis.board import Leaderboard
+from regret_envs.benchmarks.analysis.board_tables import leaderboard_tables
+from regret_envs.benchmarks.analysis.leaderboard import leaderboard
+from regret_envs.benchmarks.running.results import Writer, read
+from regret_envs.benchmarks.running.rows import complete_cells
 
 FILE = "regret-envs-results.jsonl"
 COMMAND = [sys.executable, "-c", "from regret_envs.benchmarks.cli.main import main; main()"]

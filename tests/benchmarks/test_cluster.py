@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from regret_envs.benchmarks.analysis.leaderboard import leaderboard
-from regret_envs.benchmarks.running.results import complete_cells, read
+from regret_envs.benchmarks.running.results import read
+from regret_envs.benchmarks.running.rows import complete_cells
 
 pytestmark = pytest.mark.cluster
 

@@ -12,7 +12,8 @@ from regret_envs.benchmarks.analysis.export import export_parquet
 from regret_envs.benchmarks.analysis.leaderboard import leaderboard
 from regret_envs.benchmarks.analysis.standings import tournament
 from regret_envs.benchmarks.running import planning, runner
-from regret_envs.benchmarks.running.results import Writer, complete_cells, read
+from regret_envs.benchmarks.running.results import Writer, read
+from regret_envs.benchmarks.running.rows import complete_cells
 from regret_envs.benchmarks.tasks.core import TASKS
 from regret_envs.benchmarks.tasks.game import tournament_task
 

@@ -3,8 +3,8 @@ import pytest
 import scipy.stats
 from conftest import cell, regrets
 
-from regret_envs.benchmarks.analysis.comparison import compare
-from regret_envs.benchmarks.analysis.tables import compare_table, markdown
+from regret_envs.benchmarks.analysis.comparison import compare, compare_table
+from regret_envs.benchmarks.analysis.tables import markdown
 from regret_envs.metrics.catalog import regret_unit
 
 

@@ -17,7 +17,8 @@ from regret_envs.benchmarks.running import driver, planning, runner
 from regret_envs.benchmarks.running.apart import Apart, Died
 from regret_envs.benchmarks.running.evaluation import evaluate
 from regret_envs.benchmarks.running.executors import LocalPool
-from regret_envs.benchmarks.running.results import complete_cells, read
+from regret_envs.benchmarks.running.results import read
+from regret_envs.benchmarks.running.rows import complete_cells
 from regret_envs.benchmarks.tasks.core import TASKS
 
 pytestmark = pytest.mark.usefixtures("importable")

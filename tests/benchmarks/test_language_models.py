@@ -17,7 +17,8 @@ from scripted_server import ScriptedServer, hedge, problem, says, uniform
 
 from regret_envs.agents.llm.transcripts import read as read_transcript
 from regret_envs.benchmarks.cli.main import main
-from regret_envs.benchmarks.running.results import complete_cells, read
+from regret_envs.benchmarks.running.results import read
+from regret_envs.benchmarks.running.rows import complete_cells
 
 TASKS = "biased_gaussian_d3_t20,weighted_rps_t20"
 

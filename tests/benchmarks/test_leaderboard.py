@@ -8,7 +8,9 @@ from conftest import cell, regrets
 from scipy.stats import trim_mean
 
 from regret_envs.benchmarks.analysis import tables
-from regret_envs.benchmarks.analysis.leaderboard import Estimate, estimate, leaderboard
+from regret_envs.benchmarks.analysis.board import Estimate
+from regret_envs.benchmarks.analysis.board_tables import leaderboard_csv, leaderboard_tables
+from regret_envs.benchmarks.analysis.leaderboard import estimate, leaderboard
 from regret_envs.metrics.catalog import regret_unit
 
 
@@ -82,10 +84,10 @@ def test_an_agent_that_plays_little_does_not_leave_little_to_the_others():
     (partial,) = table.partial
     assert (partial.agent, partial.tasks, partial.num_tasks) == ("z", ["b"], 3)
     assert partial.mean == pytest.approx(3.5 / regret_unit(2.0, 50, 3))
-    *_, shown = tables.leaderboard_tables(board)
+    *_, shown = leaderboard_tables(board)
     assert [row[1] for row in shown.rows] == ["x", "y"]
     assert "z finished 1 of 3 tasks (b), mean 0.3" in shown.note
-    lines = list(csv.DictReader(io.StringIO(tables.leaderboard_csv(board))))
+    lines = list(csv.DictReader(io.StringIO(leaderboard_csv(board))))
     assert [x["task"] for x in lines if x["metric"] == "normalized external_regret"] == ["3 tasks"] * 3
 
 
@@ -243,7 +245,7 @@ def test_numbers_as_text(mean, error, text):
 
 def test_csv_and_json_hold_every_digit():
     board = leaderboard([*cell("x[a=1,b=2]", regrets(0.1, 1 / 3)), *cell("y", {}, status="failed")])
-    lines = list(csv.DictReader(io.StringIO(tables.leaderboard_csv(board))))
+    lines = list(csv.DictReader(io.StringIO(leaderboard_csv(board))))
     first = lines[0]
     assert (first["task"], first["agent"], first["metric"]) == ("t", "x[a=1,b=2]", "external_regret")
     assert float(first["mean"]) == np.mean([0.1, 1 / 3]) and first["runs"] == "2"
@@ -270,16 +272,16 @@ def test_nothing_in_common_and_nothing_at_all():
     board = leaderboard([*cell("x", regrets(1.0), task="a"), *cell("y", regrets(1.0), task="b")])
     assert board.overall[0].common_tasks == []
     assert all(s.score is None for s in board.overall[0].scores)
-    text = tables.markdown(tables.leaderboard_tables(board))
+    text = tables.markdown(leaderboard_tables(board))
     assert "no task was finished by all agents: x has no result on b; y has no result on a" in text
 
 
 def test_a_task_table_leaves_out_who_does_not_play_it_where_scores_count_that():
     rows = [*cell("b", regrets(1, 2)), *cell("c", {}, status="n/a")]
     board = leaderboard(rows)
-    task, score, *_ = tables.leaderboard_tables(board)
+    task, score, *_ = leaderboard_tables(board)
     assert [row[1] for row in task.rows] == ["b"] and [row[1] for row in score.rows] == ["b", "c"]
-    (task,) = tables.leaderboard_tables(msgspec.structs.replace(board, overall=[]))
+    (task,) = leaderboard_tables(msgspec.structs.replace(board, overall=[]))
     assert [row[1] for row in task.rows] == ["b", "c"]
 
 
@@ -298,7 +300,7 @@ def test_more_is_better_where_the_metric_says_so():
     ]
     assert scores.scores[0].score == pytest.approx(base.mean() + 0.3)  # a share is its own score
     assert table.higher_is_better == ("efficiency",) and scores.higher_is_better
-    assert "efficiency ↑" in tables.markdown(tables.leaderboard_tables(board))
+    assert "efficiency ↑" in tables.markdown(leaderboard_tables(board))
 
 
 def test_the_direction_of_a_plug_ins_metric_is_read_from_its_rows():
@@ -323,7 +325,7 @@ def test_no_rank_is_decided_by_rounding():
         assert [e.rank for e in board.tasks[0].entries] == ranks
         assert [s.rank for s in board.overall[0].scores] == ranks
         assert f"{board.overall[0].margin * 100:g} % of the normalization" in tables.markdown(
-            tables.leaderboard_tables(board)
+            leaderboard_tables(board)
         )
     scores = {s.agent: s.mean_rank for s in leaderboard(rows, metric="external_regret").overall[0].scores}
     assert scores == {"x": 1.5, "near": 1.5, "far": 3.0}
@@ -354,5 +356,5 @@ def test_the_worst_task_and_the_mean_rank_stand_beside_the_mean():
 
 def test_own_agents_are_marked():
     rows = [*cell("mine:Mine[a=1]", regrets(1.0, 2.0)), *cell("hedge[step_size=0.1]", regrets(3.0, 4.0))]
-    text = tables.markdown(tables.leaderboard_tables(leaderboard(rows)))
+    text = tables.markdown(leaderboard_tables(leaderboard(rows)))
     assert "mine:Mine[a=1] *" in text and "hedge[step_size=0.1] *" not in text and "your own" in text

@@ -9,14 +9,8 @@ import msgspec
 import pytest
 
 from regret_envs.benchmarks.running import results
-from regret_envs.benchmarks.running.results import (
-    FORMAT_VERSION,
-    ResultsError,
-    Row,
-    Writer,
-    complete_cells,
-    read,
-)
+from regret_envs.benchmarks.running.results import FORMAT_VERSION, ResultsError, Writer, read
+from regret_envs.benchmarks.running.rows import Row, complete_cells
 
 
 def row(key="k", part=0, parts=1, **fields):

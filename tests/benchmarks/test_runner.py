@@ -11,7 +11,7 @@ from regret_envs.agents.stackelberg_leader import best_plan
 from regret_envs.benchmarks.running import planning, runner
 from regret_envs.benchmarks.running import states as saved
 from regret_envs.benchmarks.running.cells import missing, needed_modules
-from regret_envs.benchmarks.running.results import Row, complete_cells
+from regret_envs.benchmarks.running.rows import Row, complete_cells
 from regret_envs.benchmarks.tasks.core import TASKS
 from regret_envs.benchmarks.tasks.task import Task, make_world
 from regret_envs.metrics import METRICS

@@ -4,14 +4,14 @@ from conftest import cell, invoke, regrets
 
 from regret_envs.benchmarks.analysis.status import (
     Asked,
-    Progress,
+    CellCounts,
     asked_for,
+    count_cells,
     planned_states,
-    progress,
     states_of_rows,
 )
 from regret_envs.benchmarks.running import planning, runner
-from regret_envs.benchmarks.running.results import complete_cells
+from regret_envs.benchmarks.running.rows import complete_cells
 from regret_envs.benchmarks.tasks.core import TASKS
 
 
@@ -35,11 +35,11 @@ def test_counts_by_task_and_by_agent():
     failed = next(c for c in cells if c.agent == "ftl" and c.block == 1)
     done[failed.key] = [runner.failed_row(failed, "why")]
     asked = Asked("s", ("hedge", "ftl"), 70, 0)
-    by_task, by_agent = progress(planned_states(asked, tasks, done).values())
+    by_task, by_agent = count_cells(planned_states(asked, tasks, done).values())
     assert set(by_agent) == {
-        Progress("hedge", 3, 3, 0, 0, 0),
-        Progress("ftl", 3, 0, 0, 1, 2),
-        Progress("all", 6, 3, 0, 1, 2),
+        CellCounts("hedge", 3, 3, 0, 0, 0),
+        CellCounts("ftl", 3, 0, 0, 1, 2),
+        CellCounts("all", 6, 3, 0, 1, 2),
     }
     assert by_task[-1] == by_agent[-1] and by_task[0].name == "biased_gaussian_d3_t20"
 

@@ -13,7 +13,8 @@ from regret_envs.benchmarks.analysis.nash_averaging import nash_averaging
 from regret_envs.benchmarks.analysis.standings import Tournament, tournament
 from regret_envs.benchmarks.running.cells import missing
 from regret_envs.benchmarks.running.planning import plan_tournament
-from regret_envs.benchmarks.running.results import Writer, complete_cells, read
+from regret_envs.benchmarks.running.results import Writer, read
+from regret_envs.benchmarks.running.rows import complete_cells
 from regret_envs.benchmarks.running.runner import measure
 from regret_envs.benchmarks.tasks.game import tournament_task
 

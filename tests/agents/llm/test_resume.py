@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 import scripted_server
 
-from regret_envs.benchmarks.running.results import complete_cells, read
+from regret_envs.benchmarks.running.results import read
+from regret_envs.benchmarks.running.rows import complete_cells
 
 pytestmark = pytest.mark.llm
 
