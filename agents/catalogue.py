@@ -142,7 +142,7 @@ AGENTS: dict[str, AgentEntry] = {
     "fixed-share": AgentEntry(f"{_HERE}.changing.fixed_share:FixedShare", "Fixed-Share, 5 switches"),
     "strongly-adaptive": AgentEntry(
         f"{_HERE}.changing.strongly_adaptive:StronglyAdaptive",
-        "Sleeping Hedges, one an interval of rounds",
+        "Sleeping Hedges, one per interval of rounds",
     ),
     "hedged": AgentEntry(
         f"{_HERE}.external.hedged:Hedged",

@@ -36,7 +36,7 @@ def leader(logits: jax.Array) -> rj.Rule:
 
 
 def payoff(logits: jax.Array, follower: rj.Rule) -> jax.Array:
-    """What the leader gets a round."""
+    """What the leader gets per round."""
     run = rj.rollout(GAME, [leader(logits), follower], horizon=HORIZON, key=jax.random.key(0))
     return -(run.policies[0] * run.losses[0]).sum(1).mean()
 

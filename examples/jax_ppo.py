@@ -138,7 +138,7 @@ def act(parameters: Parameters, observation: jax.Array, key: jax.Array) -> Any:
 
 @partial(jax.jit, static_argnames=("play", "updates"))
 def train(play: Any, key: jax.Array, updates: int) -> tuple[Parameters, jax.Array]:
-    """The trained parameters, and the mean reward a round of every update."""
+    """The trained parameters, and the mean reward per round of every update."""
 
     def update(carry: Any, key: jax.Array) -> Any:
         play_key, shuffle_key = jax.random.split(key)
@@ -195,11 +195,11 @@ if __name__ == "__main__":
     for name, play in (("biased", play_stream), ("rps", play_rps)):
         parameters, rewards = jax.block_until_ready(train(play, jax.random.key(0), 60))
         np.savez(FILE.format(name), **parameters)
-        print(f"{name}: reward a round {rewards[0]:.4f} → {rewards[-1]:.4f}")
+        print(f"{name}: reward per round {rewards[0]:.4f} → {rewards[-1]:.4f}")
     print(f"{time.perf_counter() - began:.0f} s, compilation included")
     for player in (biased(), Hedge(), Uniform()):
         play = simulate(streams.BiasedGaussian(3, **BIAS), player, horizon=HORIZON, num_runs=4096, seed=1)
-        print(f"{player!r:40} regret a round {play.regret()[0].mean() / HORIZON:.4f}")
+        print(f"{player!r:40} regret per round {play.regret()[0].mean() / HORIZON:.4f}")
     for make in (rps, Hedge, Uniform):
         play = simulate(
             games.weighted_rps(), [make(), make()], horizon=HORIZON, num_runs=256, starting_loss_scale=0.3

@@ -37,4 +37,4 @@ if __name__ == "__main__":
     model.save(FILE)
     for agent in (from_sb3(model), Hedge(), Uniform()):
         play = simulate(streams.BiasedGaussian(3, **STREAM), agent, horizon=HORIZON, num_runs=4096, seed=1)
-        print(f"{agent!r:45} regret a round {play.regret()[0].mean() / HORIZON:.4f}")
+        print(f"{agent!r:45} regret per round {play.regret()[0].mean() / HORIZON:.4f}")

@@ -30,7 +30,7 @@ for iteration in range(20):
     with torch.no_grad():
         batch = environment.rollout(OPTIONS["horizon"], actor)
         loss.value_estimator(batch)
-    print(f"iteration {iteration}: reward a round {batch['next', 'reward'].mean():+.3f}")
+    print(f"iteration {iteration}: reward per round {batch['next', 'reward'].mean():+.3f}")
     for _ in range(8):
         terms = loss(batch.reshape(-1))
         optimizer.zero_grad()

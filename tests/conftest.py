@@ -52,7 +52,7 @@ def importable(request, monkeypatch):
 
 
 def cell(agent, values, *, task="t", status="ok", rounds=(1, 50), identity=None, key=None, **fields):
-    """The rows of a cell: `values` maps metrics to one number a run at the last round."""
+    """The rows of a cell: `values` maps metrics to one number per run at the last round."""
     given = {
         "identity": identity or f"{task} {agent}",
         "status": status,

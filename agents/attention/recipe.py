@@ -45,7 +45,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         min_horizon: None, or every step draws T log-uniformly from min_horizon … horizon
             (horizon-free training; the model then takes T as an input).
         stream: the training distribution: a name as in `streams.make`, or "self-play": both seats
-            of a random d × d game a run, after a starting loss.
+            of one random d × d game per run, after a starting loss.
         stream_settings: its settings; `num_actions` is filled in.
         objective: "regret"; "ball-regret" (identity operator on the ℓ₂ ball); "swap-regret" (of play, the
             recurrent form); "block-swap-regret" (the published form on independent blocks).

@@ -29,7 +29,7 @@ class Entry(msgspec.Struct, frozen=True):
         rank: by the table's first metric, shared by agents that cannot be told apart; None unless
             the status is "ok".
         overlaps: whether the mean ± 1.96 standard errors meets that of the agent before or after.
-        estimates: one a metric; empty unless the status is "ok".
+        estimates: one per metric; empty unless the status is "ok".
         failed: how many of its cells failed.
         message: why not, where the status is not "ok".
     """

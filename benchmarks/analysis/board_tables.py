@@ -49,7 +49,7 @@ _HEADS = {
 
 
 def leaderboard_tables(board: Leaderboard, columns: Sequence[str] = ()) -> list[Table]:
-    """A table a task and, last, the scores over tasks with the notes below.
+    """One table per task and, last, the scores over tasks with the notes below.
 
     Args:
         board: the leaderboard.
@@ -150,7 +150,7 @@ _CSV_COLUMNS = (
 
 
 def leaderboard_csv(board: Leaderboard) -> str:
-    """One line a task, agent and metric, numbers whole; the scores with how many tasks for the task."""
+    """One line per task, agent and metric, with all digits; scores have the number of tasks in place of a task."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
 

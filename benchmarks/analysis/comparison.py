@@ -61,7 +61,7 @@ def compare(
     margin: float = MARGIN,
     seed: int = 0,
 ) -> list[Difference]:
-    """A line a task that both agents finished with common runs, then one a metric over all of them.
+    """One line per task that both agents finished with common runs, then one per metric over all of them.
 
     Args:
         rows: result rows.
@@ -135,7 +135,7 @@ def _better(d: Difference, p: float, agents: list[str]) -> str | None:
 
 
 def compare_table(found: Sequence[Difference], first: str, second: str, margin: float = MARGIN) -> Table:
-    """A line a task and metric."""
+    """One line per task and metric."""
     rows = [
         [
             d.task,

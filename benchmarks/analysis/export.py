@@ -16,7 +16,7 @@ _BATCH_ROWS = 10_000
 
 
 def export_parquet(rows: Iterable[Row], path: str | os.PathLike[str]) -> tuple[int, list[str]]:
-    """Write the rows of whole cells, the last of each key, in long form: a line a run and value.
+    """Write the rows of whole cells, the last of each key, in long form: one line per run and value.
 
     Of a task, only the cells that were measured on the same data are written (see `comparable`). Columns are
     the fields of `Row` except `values`, which become `run` and `value`. A cell without values (failed, n/a)

@@ -54,7 +54,7 @@ def leaderboard(
     margin: float = MARGIN,
     seed: int = 0,
 ) -> Leaderboard:
-    """What the rows come to.
+    """Tables and scores of the rows.
 
     The runs of all seeds are taken together. Of a task only the latest version counts, and of an
     agent's results on a task only those of what it is now (its source, the task's definition); what

@@ -1,7 +1,7 @@
 """Statistics of scores over runs and tasks: pure functions of arrays, seeded; lower is better.
 
 A *sample* is an array (num_runs,) of one agent's scores on one task; an agent's `samples` are a list
-of them, one a task, in the same order for every agent. Tasks weigh the same however many runs they
+of them, one per task, in the same order for every agent. Tasks weigh the same however many runs they
 have. Intervals are percentile intervals of the bootstrap stratified by task: runs are drawn anew
 within every task, the tasks are taken as given (Efron 1979; Agarwal et al., "Deep Reinforcement
 Learning at the Edge of the Statistical Precipice", NeurIPS 2021, where higher is better).
@@ -56,7 +56,7 @@ def interquartile_mean(samples: Sequence[FloatArray]) -> float:
     With equally many runs a task it is `scipy.stats.trim_mean` of all scores at 0.25.
 
     Args:
-        samples: arrays (num_runs,), one a task; a run weighs 1/(num_tasks · num_runs of its task).
+        samples: arrays (num_runs,), one per task; a run weighs 1/(num_tasks · num_runs of its task).
     """
     values, weights = _pooled(samples)
     order = np.argsort(values, kind="stable")

@@ -127,7 +127,7 @@ def _counted(named: Iterable[tuple[str, str]]) -> Iterator[CellCounts]:
 
 
 def counts_table(what: str, lines: Sequence[CellCounts]) -> Table:
-    """A line a task or agent."""
+    """One line per task or agent."""
     rows = [[x.name, *map(str, (x.cells, x.ok, x.not_applicable, x.failed, x.missing))] for x in lines]
     columns = [what, "cells", "done", "n/a", "failed", "missing"]
     return Table(f"Cells by {what}", columns, rows, numbers=5)

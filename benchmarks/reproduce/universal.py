@@ -1,4 +1,4 @@
-"""What the trained policies come to beside every other agent: scores, ranks, worst tasks, new worlds.
+"""The trained policies beside every other agent: scores, ranks, worst tasks, new worlds.
 
 Nothing here is published: the bounds are those that were set before training, and what misses them says so.
 """

@@ -102,7 +102,7 @@ def plot(points: list[Point], path: Path) -> None:
                 axes[1, column].loglog(actions, [p.seconds for p in line], **style)
         axes[0, column].set_title(world)
         axes[1, column].set_xlabel("number of actions")
-    axes[0, 0].set_ylabel("swap regret a round")
+    axes[0, 0].set_ylabel("swap regret per round")
     axes[1, 0].set_ylabel("seconds per run")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     title = f"T = {', '.join(map(str, horizons))}: faint to full"

@@ -153,7 +153,7 @@ _CORE = (
         metrics=GAME_METRICS,
         loss_scale=2.0,
         starting_loss_scale=1.0,
-        summary="a uniform random game a run, 3 × 5",
+        summary="one uniform random game per run, 3 × 5",
     ),
     Task(
         id="random_games_2x3x4_t1000",
@@ -163,7 +163,7 @@ _CORE = (
         metrics=GAME_METRICS,
         loss_scale=1.0,
         starting_loss_scale=1.0,
-        summary="a Gaussian random game a run, 2 × 3 × 4",
+        summary="one Gaussian random game per run, 2 × 3 × 4",
     ),
 )
 

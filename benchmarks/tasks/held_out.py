@@ -91,7 +91,7 @@ HELD_OUT = (
         metrics=GAME_METRICS,
         loss_scale=2.0,
         starting_loss_scale=1.0,
-        summary="a uniform random game a run, 6 × 4",
+        summary="one uniform random game per run, 6 × 4",
     ),
     Task(
         id="shapley_4x4_t2000",
@@ -112,7 +112,7 @@ HELD_OUT = (
         loss_scale=1.0,
         opponents=("hedge",),
         starting_loss_scale=1.0,
-        summary="a random game a run against Hedge, 3 × 6",
+        summary="one random game per run against Hedge, 3 × 6",
     ),
     Task(
         id="game_vs_internal_rm_5x3_t1000",
@@ -123,6 +123,6 @@ HELD_OUT = (
         loss_scale=2.0,
         opponents=("internal-rm",),
         starting_loss_scale=1.0,
-        summary="a random game a run against internal-rm, 5 × 3",
+        summary="one random game per run against internal-rm, 5 × 3",
     ),
 )

@@ -165,7 +165,7 @@ MANY_ACTIONS = (
         loss_scale=2.0,
         starting_loss_scale=1.0,
         num_runs=2,
-        summary="a uniform random game a run, 100 × 90",
+        summary="one uniform random game per run, 100 × 90",
     ),
     Task(
         id="blotto_d286_t500",

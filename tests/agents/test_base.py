@@ -11,7 +11,7 @@ from regret_envs.feedback import Delayed
 
 
 class Coin(SingleRunAgent):
-    """Draws a policy a round, and remembers what it was shown."""
+    """Draws one policy per round and remembers what it was shown."""
 
     def __init__(self, sharpness=1.0):
         self.sharpness = sharpness

@@ -25,7 +25,7 @@ def rows_of(task, agent):
 
 
 def values(task, agent, metric, t=None):
-    """One value a run, at the horizon or in round t."""
+    """One value per run, at the horizon or in round t."""
     t = t or TASKS[task].horizon
     found = [row.values for row in rows_of(task, agent) if row.metric == metric and row.round == t]
     assert len(found) == NUM_RUNS // 64, rows_of(task, agent)[0].message

@@ -69,7 +69,7 @@ def test_gaps_from_the_play_loss_matrix_equal_those_of_the_joint_distribution(se
     for kind in ("cce", "ce", "swap"):
         from_play = getattr(play.gaps(), kind)
         np.testing.assert_allclose(from_play.per_player, getattr(from_joint, kind).per_player, atol=1e-12)
-    # The same numbers are regrets a round.
+    # The same numbers are regrets per round.
     np.testing.assert_allclose(play.gaps().cce.per_player, play.regret("external") / 30, atol=1e-12)
     np.testing.assert_allclose(play.gaps().ce.per_player, play.regret("internal") / 30, atol=1e-12)
     np.testing.assert_allclose(play.gaps().swap.per_player, play.regret("swap") / 30, atol=1e-12)

@@ -40,7 +40,7 @@ def test_ppo_learns_and_stands_beside_hedge(example, capsys):
     error = np.hypot(gains.mean(1).std(ddof=1) / np.sqrt(3), gains.mean(0).std() / np.sqrt(4096))
     with capsys.disabled():
         print(
-            f"\nregret a round: PPO {np.mean(ppo):.4f} (3 seeds), Hedge {hedge.mean():.4f}, "
+            f"\nregret per round: PPO {np.mean(ppo):.4f} (3 seeds), Hedge {hedge.mean():.4f}, "
             f"uniform {uniform.mean():.4f}; PPO below uniform by {gains.mean() / error:.0f} standard errors"
         )
     assert gains.mean() > 5 * error

@@ -67,6 +67,6 @@ def test_pettingzoo_environments(options):
 
 
 def test_the_example(run_example):
-    rewards = [float(x) for x in re.findall(r"reward a round ([-+.\d]+)", run_example("train_torchrl"))]
+    rewards = [float(x) for x in re.findall(r"reward per round ([-+.\d]+)", run_example("train_torchrl"))]
     # A round against a known bias would bring about 0.85, uniform play 0.
     assert len(rewards) == 20 and rewards[-1] > 0.4 > rewards[0]

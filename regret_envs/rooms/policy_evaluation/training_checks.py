@@ -26,7 +26,7 @@ from regret_envs.rooms.policy_evaluation.value_agents import LSTD, TD0, InContex
 
 @dataclass(frozen=True)
 class Emerged:
-    """Trained Transformers, one a seed, their CPU seconds, and fresh trajectories to judge them on."""
+    """Trained Transformers, one per seed, their CPU seconds, and fresh trajectories to judge them on."""
 
     config: SoftmaxTDTraining
     transformers: Sequence[SoftmaxTransformer]
@@ -34,7 +34,7 @@ class Emerged:
     trajectory: Trajectory
 
     def trained(self) -> FloatArray:
-        """MSVE, one a seed."""
+        """MSVE, one per seed."""
         return np.array([layer_errors(t, self.trajectory)[-1].mean() for t in self.transformers])
 
     def constructed(self, tau: float = 6.0) -> FloatArray:
@@ -53,7 +53,7 @@ class Emerged:
         return np.array([t.value_weights / t.value_weights[0] for t in self.transformers])
 
     def cosines(self) -> FloatArray:
-        """Of A's feature block with the identity, one a seed."""
+        """Of A's feature block with the identity, one per seed."""
         return np.array(
             [np.trace(t.attention) / np.linalg.norm(t.attention) / np.sqrt(5) for t in self.transformers]
         )
