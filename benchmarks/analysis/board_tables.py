@@ -150,7 +150,7 @@ _CSV_COLUMNS = (
 
 
 def leaderboard_csv(board: Leaderboard) -> str:
-    """One line per task, agent and metric, with all digits; scores have the number of tasks in place of a task."""
+    """One line per task, agent and metric, with all digits; a score has the number of tasks for its task."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
 

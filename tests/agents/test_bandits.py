@@ -144,7 +144,7 @@ def test_ucb1_against_a_plain_loop():
 
 
 def pseudo_regret(play, gap):
-    """Σ_t Δ(A_t): the means are drawn for each run, the better action is the one of least loss in the long run."""
+    """Σ_t Δ(A_t): each run draws its means; the better action is the one of least loss in the long run."""
     best = play.losses[0].mean(0).argmin(1)
     return gap * play.t * (1 - play.mean_policies[0][np.arange(play.num_runs), best])
 
