@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from gambit_texts import OUTCOMES, PAYOFFS
 
 from regret_envs import games, simulate
 from regret_envs.agents import Hedge
@@ -13,24 +14,6 @@ from regret_envs.games.gambit import read_nfg
 
 # The first strategies vary fastest in the format.
 ROW, COLUMN = [[1, 1], [0, 0], [0, 2]], [[1, 1], [2, 3], [2, 0]]
-PAYOFFS = """NFG 1 R "Selten (IJGT, 75), Figure 2, normal form"
-{ "Player 1" "Player 2" } { 3 2 }
-
-1 1 0 2 0 2 1 1 0 3 2 0
-"""
-OUTCOMES = """NFG 1 R "Selten, with \\"outcomes\\""
-{ "Player 1" "Player 2" }
-{ { "top" "middle" "bottom" } { "left" "right" } }
-"A comment, over
-two lines"
-{
-{ "all" 1, 1 }
-{ "half" 0, 4/2 }
-{ "" 0, 3.0 }
-{ "odd" 2e0, 0 }
-}
-1 2 2 1 3 4
-"""
 
 
 @pytest.fixture

@@ -8,25 +8,13 @@ import pytest
 
 pygambit = pytest.importorskip("pygambit")
 
+from gambit_texts import OUTCOMES
+
 from regret_envs import games, simulate
 from regret_envs.agents import Hedge
 from regret_envs.benchmarks.tasks.game import game_tasks
 from regret_envs.benchmarks.tasks.task import make_world
 from regret_envs.games.gambit import read_efg, read_nfg
-
-OUTCOMES = """NFG 1 R "Selten, with \\"outcomes\\""
-{ "Player 1" "Player 2" }
-{ { "top" "middle" "bottom" } { "left" "right" } }
-"A comment, over
-two lines"
-{
-{ "all" 1, 1 }
-{ "half" 0, 4/2 }
-{ "" 0, 3.0 }
-{ "odd" 2e0, 0 }
-}
-1 2 2 1 3 4
-"""
 
 
 @pytest.fixture
