@@ -273,8 +273,10 @@ class Client:
             async with asyncio.timeout(self._server.timeout):
                 # The client's way to any endpoint: a JSON body is returned as it is, anything else as text.
                 body: object = await connection.post("/chat/completions", cast_to=object, body=request)
-        except (TimeoutError, openai.APITimeoutError):
-            raise FailedError(f"no answer within {self._server.timeout:g} s") from None
+        except (TimeoutError, openai.APITimeoutError) as error:
+            # aiohttp's transport makes a timeout of a refused connection, with the reason as its cause.
+            why = str(error.__cause__ or "") or f"no answer within {self._server.timeout:g} s"
+            raise FailedError(self._clean(why)) from None
         except openai.APIStatusError as error:
             self._note_answer()
             failure = status_error(error)

@@ -12,7 +12,7 @@ from regret_envs.benchmarks.analysis import statistics
 from regret_envs.benchmarks.analysis.board import MARGIN, Estimate
 from regret_envs.benchmarks.analysis.leaderboard import ALPHA, SCORE_METRICS
 from regret_envs.benchmarks.analysis.tables import Table, headed, mean_and_error
-from regret_envs.benchmarks.analysis.task_results import task_results
+from regret_envs.benchmarks.analysis.task_results import check_names, task_results
 from regret_envs.benchmarks.running.rows import Row
 from regret_envs.metrics import Metric
 
@@ -70,8 +70,12 @@ def compare(
         tasks: task ids, in this order; None: all there are, by name.
         margin: the equivalence margin, as a share of the metric's normalization.
         seed: of the bootstrap.
+
+    Raises:
+        UnknownNameError: if no row has an agent, a task or the metric; lists the near matches.
     """
-    agents = [first, second]
+    rows, agents = list(rows), [first, second]
+    check_names(rows, tasks=tasks, agents=agents, metric=metric)
     results = [
         r
         for r in task_results(rows, tasks=tasks, agents=agents)[0]

@@ -29,7 +29,7 @@ from regret_envs.benchmarks.analysis.board import (
     ScoreTable,
     TaskTable,
 )
-from regret_envs.benchmarks.analysis.task_results import TaskResults, task_results
+from regret_envs.benchmarks.analysis.task_results import TaskResults, check_names, task_results
 from regret_envs.benchmarks.analysis.usage import fallback_shares, usage_by_agent
 from regret_envs.benchmarks.running.rows import Row
 
@@ -72,10 +72,12 @@ def leaderboard(
 
     Raises:
         ValueError: if the margin is negative or not finite.
+        UnknownNameError: if no row has a task, an agent or the metric; lists the near matches.
     """
     if not 0 <= margin < np.inf:
         raise ValueError(f"the equivalence margin must be at least 0 and finite, got {margin}")
     rows = list(rows)
+    check_names(rows, tasks=tasks, agents=agents, metric=metric)
     results, notes = task_results(rows, tasks=tasks, agents=agents)
     results = [r for r in results if metric is None or metric in r.metrics]
     played = {agent for r in results for agent in r.played}

@@ -1,4 +1,4 @@
-"""What counts of the rows, a task each: the latest cells alone, and their values by agent and run."""
+"""What counts of the rows, by task: the latest cells alone, and their values by agent and run."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.analysis.comparable import comparable
 from regret_envs.benchmarks.running.rows import Row, Status, complete_cells, metric_of
 from regret_envs.metrics import Metric, normalization
+from regret_envs.names import lookup
 
 
 def task_results(
     rows: Iterable[Row], *, tasks: Collection[str] | None = None, agents: Collection[str] | None = None
 ) -> tuple[list[TaskResults], list[str]]:
-    """What counts of the rows, a task each; and a note on what does not. Arguments as in `leaderboard`."""
+    """What counts of the rows, by task; and a note on what does not. Arguments as in `leaderboard`."""
     cells = [
         cell
         for cell in complete_cells(rows).values()
@@ -27,6 +28,29 @@ def task_results(
     order = sorted({cell[0].task for cell in cells}) if tasks is None else list(tasks)
     results = [TaskResults(task, [c for c in cells if c[0].task == task]) for task in order]
     return [r for r in results if r.metrics], notes
+
+
+def check_names(
+    rows: Iterable[Row],
+    *,
+    tasks: Collection[str] | None = None,
+    agents: Collection[str] | None = None,
+    metric: str | None = None,
+) -> None:
+    """See that rows have these tasks, agents and metric; None: not asked for.
+
+    Raises:
+        UnknownNameError: if no row has one of them; lists the near matches.
+    """
+    rows = list(rows)
+    for what, names, of in (
+        ("task", tasks, lambda row: row.task),
+        ("agent", agents, lambda row: row.agent),
+        ("metric", None if metric is None else [metric], lambda row: row.metric),
+    ):
+        known = dict.fromkeys(filter(None, map(of, rows)))
+        for name in names or ():
+            lookup(f"{what} in the results", name, known)
 
 
 def _latest(cells: Sequence[list[Row]]) -> tuple[list[list[Row]], list[str]]:

@@ -188,8 +188,9 @@ def run(
     rows = run_cells(
         cells, results, executor, rerun=rerun, measure=measure, yes=yes, cell_timeout=cell_timeout
     )
+    ids, agents_ = [task.id for task in tasks], [registry.canonical(spec) for spec in specs]
     show_leaderboard(
-        Selection(rows, [task.id for task in tasks], [registry.canonical(spec) for spec in specs]),
+        Selection(rows, ids, agents_).in_rows(),
         notes=[*notes, *lacking],
         task_tables=tables,
         margin=margin,

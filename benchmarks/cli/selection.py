@@ -65,6 +65,15 @@ class Selection:
     tasks: list[str] | None
     agents: list[str] | None
 
+    def in_rows(self) -> Selection:
+        """The same without tasks and agents that no row has."""
+        tasks, agents = {row.task for row in self.rows}, {row.agent for row in self.rows}
+        return Selection(
+            self.rows,
+            self.tasks and [task for task in self.tasks if task in tasks],
+            self.agents and [agent for agent in self.agents if agent in agents],
+        )
+
 
 def selection(
     results: Sequence[Path],
@@ -104,9 +113,11 @@ def selection(
             chosen = [registry.canonical(spec) for spec in registry.split(agents)]
             for agent in chosen:
                 lookup("agent in the results", agent, dict.fromkeys(row.agent for row in rows))
+        if metric is not None:
+            lookup("metric in the results", metric, dict.fromkeys(row.metric for row in rows if row.metric))
     except (registry.SpecError, UnknownNameError) as error:
         raise Usage(str(error)) from None
-    return Selection(rows, ids, chosen)
+    return Selection(rows, ids, chosen).in_rows()
 
 
 def check_metric_name(name: str) -> None:

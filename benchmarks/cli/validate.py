@@ -92,16 +92,17 @@ def validate_command(
             yes=yes,
             cell_timeout=cell_timeout,
         )
-    failed = [row for row in rows if row.status == "failed"]
+    without = [row for row in rows if row.status != "ok"]
+    failed = [row for row in without if row.status == "failed"]
     curves = validation.regret_curves(rows)
     if curves:
-        order = [(task.id, spec) for task in tasks for spec in specs]
-        found = verdicts({key: curves[key] for key in order if key in curves}, seed=seed)
+        order = [task.id for task in tasks]
+        found = verdicts(dict(sorted(curves.items(), key=lambda item: order.index(item[0][0]))), seed=seed)
         tables.print_as(format_, found, [validation.validation_table(found)])
         if plot is not None:
             _draw(found, plot)
-    for row in failed:
-        say(f"{row.agent} on {row.task} failed: {row.reason}")
+    for row in without:
+        say(f"{row.agent} on {row.task}: {row.status}: {row.reason}")
     if failed or not curves:
         context.exit(1)
 

@@ -420,7 +420,8 @@ def test_report_and_plot(folder):
         in invoke("plot", "--metric", "ce_gap", "--agents", "hedge", "--by", "task").stderr
     )
     assert os.listdir("figures") == ["curves-weighted_rps_t20-ce_gap.svg"]
-    assert "nothing to plot" in invoke("plot", "--metric", "adaptive_regret", code=1).stderr
+    told = invoke("plot", "--metric", "adaptive_regret", code=2).stderr
+    assert "unknown metric in the results 'adaptive_regret'" in told
 
 
 def test_train_without_torch_says_what_to_install(folder, monkeypatch):

@@ -10,8 +10,10 @@ from scipy.stats import trim_mean
 from regret_envs.benchmarks.analysis import tables
 from regret_envs.benchmarks.analysis.board import Estimate
 from regret_envs.benchmarks.analysis.board_tables import leaderboard_csv, leaderboard_tables
+from regret_envs.benchmarks.analysis.comparison import compare
 from regret_envs.benchmarks.analysis.leaderboard import estimate, leaderboard
 from regret_envs.metrics.catalog import regret_unit
+from regret_envs.names import UnknownNameError
 
 
 def test_mean_and_standard_error_of_known_values():
@@ -170,8 +172,19 @@ def test_the_order_of_cells_does_not_show():
 
 def test_filters():
     rows = [*cell("x", regrets(1.0), task="a"), *cell("y", regrets(2.0), task="a"), *cell("x", regrets(3.0))]
-    board = leaderboard(rows, tasks=["a", "not run"], agents=["y"])
+    board = leaderboard(rows, tasks=["a"], agents=["y"])
     assert [(t.task, [e.agent for e in t.entries]) for t in board.tasks] == [("a", ["y"])]
+
+
+@pytest.mark.parametrize(
+    "chosen", [{"tasks": ["a", "aa"]}, {"agents": ["x", "hegde"]}, {"metric": "external_regrets"}]
+)
+def test_a_name_that_no_row_has_is_no_empty_table(chosen):
+    rows = [*cell("x", regrets(1.0), task="a"), *cell("y", regrets(2.0), task="a")]
+    with pytest.raises(UnknownNameError, match="in the results"):
+        leaderboard(rows, **chosen)
+    with pytest.raises(UnknownNameError, match="in the results"):
+        compare(rows, *chosen.pop("agents", ["x", "y"]), **chosen)
 
 
 def test_agents_that_cannot_be_told_apart_share_a_rank():

@@ -43,10 +43,13 @@ def test_the_command_prints_a_table_json_and_plots(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     args = ["validate", "--suite", "language_alternating_d2_t20,language_misleading_d3_t25"]
-    args += ["--agents", "hedge,ftl", "--executor", "local:1"]
+    # However its settings are written, an agent has its row.
+    args += ["--agents", "hedge,ftl,hedge[ step_size = 0.50 ],ucb1", "--executor", "local:1"]
     told = CliRunner().invoke(main, [*args, "--plot", "plots"])
     assert told.exit_code == 0, told.output
     assert "| language_misleading_d3_t25  | ftl " in told.stdout
+    assert told.stdout.count("hedge[step_size=0.5]") == 2
+    assert "ucb1 on language_misleading_d3_t25: n/a" in told.stderr
     assert "Mean regret of 64 runs" in told.stdout
     assert len(list((tmp_path / "plots").glob("*.svg"))) == 2
     found = json.loads(CliRunner().invoke(main, [*args, "--format", "json"]).stdout)
@@ -70,5 +73,5 @@ def test_what_fails_is_said_and_status_1(tmp_path, monkeypatch):
     args = ["validate", "--suite", "language_alternating_d2_t20", "--agents", "hedge,bad:Bad"]
     told = CliRunner().invoke(main, [*args, "--executor", "local:1"])
     assert told.exit_code == 1
-    assert "bad:Bad on language_alternating_d2_t20 failed: RuntimeError: out of ideas" in told.stderr
+    assert "bad:Bad on language_alternating_d2_t20: failed: RuntimeError: out of ideas" in told.stderr
     assert "| language_alternating_d2_t20 | hedge" in told.stdout
