@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from regret_envs.agents.base import Agent
 from regret_envs.arrays import FloatArray
-from regret_envs.envs.actions import ActionMap, ActionMode
+from regret_envs.envs.actions import ActionError, ActionMap, ActionMode
 from regret_envs.envs.observations import Observer
 from regret_envs.envs.rounds import FeedbackMode
 from regret_envs.feedback import Takes
+from regret_envs.metrics import off_simplex
 from regret_envs.names import lookup
 
 Observations = npt.NDArray[np.float32]
@@ -39,7 +40,8 @@ class PolicyAgent(Agent):
         policy: from observations (num_runs, 1 + 3d), float32, to actions (num_runs, d), or int (num_runs,)
             where the mode is "discrete". A policy with a memory has a method `reset(num_runs)`, which is
             called before every episode.
-        action_mode: how actions become policies; the one trained with.
+        action_mode: how actions become policies; the one trained with. None: that of the environments where
+            none is given, "softmax"; a policy that returns distributions then is an error.
         logit_scale: of action_mode "softmax".
         num_actions: d, if the policy is made for a single d; for others the agent is n/a.
         feedback: the feedback trained with, "full" or "bandit": under the other one, whose observations it
@@ -50,7 +52,7 @@ class PolicyAgent(Agent):
 
     policy: Callable[[Observations], npt.ArrayLike]
     _: KW_ONLY
-    action_mode: ActionMode = "normalize"
+    action_mode: ActionMode | None = None
     logit_scale: float = 10.0
     num_actions: int | None = None
     feedback: FeedbackMode | None = None
@@ -62,13 +64,14 @@ class PolicyAgent(Agent):
     def __post_init__(self) -> None:
         if not callable(self.policy):
             raise TypeError(f"policy must be a function of observations, got {self.policy!r}")
-        ActionMap(self.num_actions or 1, self.action_mode, logit_scale=self.logit_scale)
+        self._mode: ActionMode = self.action_mode or "softmax"
+        ActionMap(self.num_actions or 1, self._mode, logit_scale=self.logit_scale)
         if self.feedback is not None:
             lookup("feedback", self.feedback, dict.fromkeys(get_args(FeedbackMode)))
         self.takes: Takes = self.feedback or "any"
 
     def __repr__(self) -> str:
-        return f"<{self.name}, action_mode={self.action_mode!r}>"
+        return f"<{self.name}, action_mode={self._mode!r}>"
 
     def unsupported(self, num_actions: int, *, horizon: int | None) -> str | None:
         """Why not: another number of actions, or an unknown horizon."""
@@ -87,7 +90,7 @@ class PolicyAgent(Agent):
         reason = self.unsupported(num_actions, horizon=horizon)
         if reason is not None or horizon is None:
             raise ValueError(f"{self!r} cannot play: {reason}")
-        self._map = ActionMap(num_actions, self.action_mode, logit_scale=self.logit_scale)
+        self._map = ActionMap(num_actions, self._mode, logit_scale=self.logit_scale)
         self._observer = Observer(num_actions, horizon=horizon, num_runs=num_runs)
         if hasattr(self.policy, "reset"):
             self.policy.reset(num_runs)
@@ -97,9 +100,16 @@ class PolicyAgent(Agent):
         """The policies that the actions mean.
 
         Raises:
-            ActionError: if the policy's actions cannot be played.
+            ActionError: if the policy's actions cannot be played, or are distributions and no action
+                mode says so.
         """
-        policies = self._map(self.policy(self._observer.observations()), who=self.name)
+        actions = np.asarray(self.policy(self._observer.observations()))
+        policies = self._map(actions, who=self.name)
+        if self.action_mode is None and not off_simplex(actions).any():
+            raise ActionError(
+                f"{self.name} returns distributions, and the environments' default, action_mode='softmax', "
+                "takes logits: give action_mode='strict' or 'normalize', or 'softmax' if logits they are"
+            )
         self.remember(policies)
         return policies
 
@@ -115,7 +125,7 @@ class PolicyAgent(Agent):
 def from_policy(
     policy: Callable[[Observations], npt.ArrayLike],
     *,
-    action_mode: ActionMode = "normalize",
+    action_mode: ActionMode | None = None,
     logit_scale: float = 10.0,
     num_actions: int | None = None,
     feedback: FeedbackMode | None = None,
@@ -140,7 +150,7 @@ def from_pettingzoo(
     act: JointPolicy,
     player: str = "player_0",
     *,
-    action_mode: ActionMode = "normalize",
+    action_mode: ActionMode | None = None,
     logit_scale: float = 10.0,
     num_actions: int | None = None,
     feedback: FeedbackMode | None = None,

@@ -4,11 +4,11 @@ from agilerl.algorithms.ippo import IPPO
 from agilerl.training.train_multi_agent_on_policy import train_multi_agent_on_policy
 from agilerl.vector.pz_async_vec_env import AsyncPettingZooVecEnv
 
-from regret_envs import weighted_rps_v0
+from regret_envs import weighted_rps_v1
 
 
 def make():
-    return weighted_rps_v0.parallel_env(horizon=20)
+    return weighted_rps_v1.parallel_env(horizon=20)
 
 
 if __name__ == "__main__":  # the copies live in processes of their own, which import this file
@@ -23,7 +23,7 @@ if __name__ == "__main__":  # the copies live in processes of their own, which i
     environment = AsyncPettingZooVecEnv([make] * 2)
     _, fitness = train_multi_agent_on_policy(
         environment,
-        "weighted_rps_v0",
+        "weighted_rps_v1",
         "IPPO",
         [agent],
         max_steps=400,

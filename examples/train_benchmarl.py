@@ -6,16 +6,16 @@ from benchmarl.experiment import Experiment, ExperimentConfig
 from benchmarl.models import MlpConfig
 from torchrl.envs import PettingZooWrapper
 
-from regret_envs import experts_v0
+from regret_envs import experts_v1
 
 
 class ExpertsTask(PettingZooClass):
     """BenchMARL makes PettingZoo's own environments by name; here it wraps one of ours."""
 
     def get_env_fun(self, num_envs, continuous_actions, seed, device):
-        options = self.config | {"action_mode": "normalize" if continuous_actions else "discrete"}
+        options = self.config | {"action_mode": "softmax" if continuous_actions else "discrete"}
         return lambda: PettingZooWrapper(
-            experts_v0.parallel_env(**options), categorical_actions=True, seed=seed, device=device
+            experts_v1.parallel_env(**options), categorical_actions=True, seed=seed, device=device
         )
 
     def supports_continuous_actions(self):

@@ -4,11 +4,11 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.env.wrappers.pettingzoo_env import ParallelPettingZooEnv
 from ray.tune import register_env
 
-from regret_envs import repeated_game_v0
+from regret_envs import repeated_game_v1
 
 
 def make(config: dict) -> ParallelPettingZooEnv:
-    return ParallelPettingZooEnv(repeated_game_v0.parallel_env(game="jordan", horizon=20))
+    return ParallelPettingZooEnv(repeated_game_v1.parallel_env(game="jordan", horizon=20))
 
 
 register_env("jordan", make)

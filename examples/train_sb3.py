@@ -8,7 +8,7 @@ import supersuit
 from stable_baselines3 import PPO
 from stable_baselines3.common.utils import set_random_seed
 
-from regret_envs import biased_gaussian_v0, simulate, streams
+from regret_envs import biased_gaussian_v1, simulate, streams
 from regret_envs.agents import Agent, Hedge, Uniform, from_sb3
 
 STREAM = {"bias_scale": 1.0}
@@ -18,7 +18,7 @@ FILE = "ppo_biased_gaussian.zip"
 
 def train(seed: int = 0, steps: int = 40_000) -> PPO:
     """PPO on 8 copies of an environment in which two agents face the same biased Gaussian losses."""
-    environment = biased_gaussian_v0.parallel_env(num_agents=2, horizon=HORIZON, **STREAM)
+    environment = biased_gaussian_v1.parallel_env(num_agents=2, horizon=HORIZON, **STREAM)
     environment = supersuit.pettingzoo_env_to_vec_env_v1(environment)
     environment = supersuit.concat_vec_envs_v1(environment, 8, base_class="stable_baselines3")
     environment.venv.reset(seed=seed)  # SuperSuit passes on no later seed; the copies go on from this one

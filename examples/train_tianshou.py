@@ -9,7 +9,7 @@ from tianshou.env import DummyVectorEnv
 from tianshou.trainer import OffPolicyTrainerParams
 from tianshou.utils.net.common import Net
 
-NAME = "regret_envs:regret_envs/BiasedGaussian-v0"
+NAME = "regret_envs:regret_envs/BiasedGaussian-v1"
 OPTIONS = {"horizon": 20, "bias_scale": 1.0, "action_mode": "discrete"}
 
 

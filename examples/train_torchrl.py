@@ -8,8 +8,8 @@ from torchrl.envs import GymWrapper
 from torchrl.modules import IndependentNormal, ProbabilisticActor, ValueOperator
 from torchrl.objectives import ClipPPOLoss
 
-OPTIONS = {"horizon": 20, "bias_scale": 1.0, "action_mode": "softmax", "autoreset_mode": "Disabled"}
-vector = gymnasium.make_vec("regret_envs:regret_envs/BiasedGaussian-v0", num_envs=1024, **OPTIONS)
+OPTIONS = {"horizon": 20, "bias_scale": 1.0, "autoreset_mode": "Disabled"}
+vector = gymnasium.make_vec("regret_envs:regret_envs/BiasedGaussian-v1", num_envs=1024, **OPTIONS)
 environment = GymWrapper(vector)  # TorchRL does the resets, hence "Disabled"
 torch.manual_seed(0)
 environment.set_seed(0)

@@ -11,7 +11,7 @@ KINDS = {
     "home": "index.html",
     "concept": "concepts/equilibria.html",
     "tutorial": "tutorials/01-regret-and-equilibria.html",
-    "environment": "reference/environments/WeightedRPS-v0.html",
+    "environment": "reference/environments/WeightedRPS-v1.html",
     "agent": "reference/agents/hedge.html",
     "task": "reference/tasks/core.html",
     "reference": "reference/api/regret_envs.metrics.html",

@@ -18,10 +18,11 @@ PACKAGES = {
 }
 # Doors: modules that lie in a package's folder and gather what lies in the folders below it.
 DOORS = {
-    "regret_envs.experts_v0",
-    "regret_envs.biased_gaussian_v0",
-    "regret_envs.repeated_game_v0",
-    "regret_envs.weighted_rps_v0",
+    *(
+        f"regret_envs.{name}_v{version}"
+        for name in ("experts", "biased_gaussian", "repeated_game", "weighted_rps")
+        for version in (0, 1)
+    ),
     "regret_envs.agents.registry",
     "regret_envs.agents.identity",
     "regret_envs.agents.inputs",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regret_envs import experts_v0
+from regret_envs import experts_v1
 from regret_envs.seeding import RunSeeds, generators
 
 WORDS = st.integers(0, 2**32 - 1)
@@ -56,8 +56,8 @@ def test_seeds_may_be_numpys_integers(kind):
     one, two = RunSeeds(kind(5), kind(2), kind(1)), RunSeeds(5, 2, 1)
     assert one.world()[1].random() == two.world()[1].random()
     assert one.agent(0).random() == two.agent(0).random()
-    env = experts_v0.parallel_env()
-    same, other = env.reset(seed=kind(5))[0], experts_v0.parallel_env().reset(seed=5)[0]
+    env = experts_v1.parallel_env()
+    same, other = env.reset(seed=kind(5))[0], experts_v1.parallel_env().reset(seed=5)[0]
     np.testing.assert_equal(same, other)
 
 

@@ -117,7 +117,7 @@ def compiled_environment(actions: npt.NDArray[np.float32]) -> Work:
 def gymnasium_environment(actions: npt.NDArray[np.float32]) -> Work:
     """The same actions in the Gymnasium vector environment, against the same opponent."""
     vector = gymnasium.make_vec(
-        "regret_envs/WeightedRPS-v0", num_envs=actions.shape[-1], horizon=100, autoreset_mode="SameStep"
+        "regret_envs/WeightedRPS-v1", num_envs=actions.shape[-1], horizon=100, autoreset_mode="SameStep"
     )
     vector.reset(seed=0)
     given = np.ascontiguousarray(actions.swapaxes(1, 2))

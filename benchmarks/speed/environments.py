@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torchrl.envs import GymWrapper, PettingZooWrapper
 
-from regret_envs import biased_gaussian_v0
+from regret_envs import biased_gaussian_v1
 from regret_envs.benchmarks.analysis.tables import Table, show
 from regret_envs.benchmarks.speed.__main__ import rate
 from regret_envs.envs.parallel import ParallelPlay
@@ -47,8 +47,8 @@ def roll_out(environment: Any, policy: Any = None) -> None:
 
 def main() -> None:
     """Print the table."""
-    make = partial(biased_gaussian_v0.parallel_env, horizon=HORIZON)
-    name = "regret_envs/BiasedGaussian-v0"
+    make = partial(biased_gaussian_v1.parallel_env, horizon=HORIZON)
+    name = "regret_envs/BiasedGaussian-v1"
     make_vec = partial(gymnasium.make_vec, name, num_envs=NUM_ENVS, horizon=HORIZON)
     batch: Any = GymWrapper(make_vec(autoreset_mode="Disabled"))
     actions = torch.full((NUM_ENVS, 3), 1 / 3)

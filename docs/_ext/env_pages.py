@@ -15,7 +15,7 @@ from regret_envs.envs import ENVIRONMENTS, PREDICTION, actions, observations
 from regret_envs.envs.parallel import ParallelPlay
 from regret_envs.envs.single import SinglePlay
 
-_NEEDED: dict[str, dict[str, Any]] = {"regret_envs/RepeatedGame-v0": {"game": "shapley"}}
+_NEEDED: dict[str, dict[str, Any]] = {"regret_envs/RepeatedGame-v1": {"game": "shapley"}}
 _ROUNDS = 40
 
 
@@ -46,7 +46,7 @@ def _write_world(folder: Path, page: str, name: str, module: str, summary: str) 
     short = module.rpartition(".")[2]
     given = _NEEDED.get(name, {})
     settings = "".join(f", {k}={v!r}" for k, v in given.items())
-    parallel = door.parallel_env(horizon=_ROUNDS, render_mode="rgb_array", **given)
+    parallel = door.parallel_env(horizon=_ROUNDS, action_mode="normalize", render_mode="rgb_array", **given)
     _picture(folder / "pictures" / f"{page}.png", parallel)
     env = door.parallel_env(**given)
     _, infos = env.reset(seed=0)
@@ -103,7 +103,10 @@ def _write_world(folder: Path, page: str, name: str, module: str, summary: str) 
         "Of its Gymnasium form, beside those of this environment:",
         arguments(SinglePlay),
         "## Version history",
-        f"- **{page.rpartition('-')[2]}**: the first version.",
+        '- **v1**: `action_mode` is "softmax" and `horizon_ends` "terminated" where none is given, since '
+        "learners do better ([measured](../../libraries.md#what-helps-learners)).\n"
+        f'- **v0**: "normalize" and "truncated". `{name.replace("-v1", "-v0")}` and '
+        f"`{short.replace('_v1', '_v0')}` still have these defaults.",
     )
     single.close()
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import pettingzoo
 
+from regret_envs.envs import version_0
 from regret_envs.envs.vector import VectorPlay
 from regret_envs.games import NAMED_GAMES
 from regret_envs.names import near_matches
@@ -23,17 +24,17 @@ if TYPE_CHECKING:
     from regret_envs.envs.sb3 import SB3VecEnv
 
 ENVIRONMENTS: dict[str, EnvironmentEntry] = {
-    "regret_envs/Experts-v0": EnvironmentEntry(
-        "regret_envs.experts_v0", "Agents facing one loss stream, i.i.d. Gaussian unless another is given"
+    "regret_envs/Experts-v1": EnvironmentEntry(
+        "regret_envs.experts_v1", "Agents facing one loss stream, i.i.d. Gaussian unless another is given"
     ),
-    "regret_envs/BiasedGaussian-v0": EnvironmentEntry(
-        "regret_envs.biased_gaussian_v0", "Agents facing Gaussian losses with a bias drawn each episode"
+    "regret_envs/BiasedGaussian-v1": EnvironmentEntry(
+        "regret_envs.biased_gaussian_v1", "Agents facing Gaussian losses with a bias drawn each episode"
     ),
-    "regret_envs/RepeatedGame-v0": EnvironmentEntry(
-        "regret_envs.repeated_game_v0", "Any normal-form game, any number of players"
+    "regret_envs/RepeatedGame-v1": EnvironmentEntry(
+        "regret_envs.repeated_game_v1", "Any normal-form game, any number of players"
     ),
-    "regret_envs/WeightedRPS-v0": EnvironmentEntry(
-        "regret_envs.weighted_rps_v0", "Weighted rock–paper–scissors, two players"
+    "regret_envs/WeightedRPS-v1": EnvironmentEntry(
+        "regret_envs.weighted_rps_v1", "Weighted rock–paper–scissors, two players"
     ),
 }
 
@@ -47,20 +48,20 @@ def presets() -> dict[str, tuple[str, dict[str, Any]]]:
     """Ids of environments with discrete actions, for training scripts that take an id and nothing else.
 
     There is one for every environment, named game and named stream that needs no settings, such as
-    `regret_envs/WeightedRPSDiscrete-v0`, `regret_envs/ShapleyDiscrete-v0`, `regret_envs/GaussianDiscrete-v0`.
+    `regret_envs/WeightedRPSDiscrete-v1`, `regret_envs/ShapleyDiscrete-v1`, `regret_envs/GaussianDiscrete-v1`.
 
     Returns:
         By id, the module and its options.
     """
     found = {name: (entry.module, dict[str, Any]()) for name, entry in ENVIRONMENTS.items()}
     for module, option, makers in (
-        ("regret_envs.repeated_game_v0", "game", NAMED_GAMES),
-        ("regret_envs.experts_v0", "stream", STREAMS),
+        ("regret_envs.repeated_game_v1", "game", NAMED_GAMES),
+        ("regret_envs.experts_v1", "stream", STREAMS),
     ):
         for name, maker in makers.items():
             if not _needs_settings(maker):
                 words = (_ACRONYMS.get(word, word.capitalize()) for word in name.split("_"))
-                found.setdefault(f"regret_envs/{''.join(words)}-v0", (module, {option: name}))
+                found.setdefault(f"regret_envs/{''.join(words)}-v1", (module, {option: name}))
     return {
         name.replace("-v", "Discrete-v"): (module, {**options, "action_mode": "discrete"})
         for name, (module, options) in found.items()
@@ -76,15 +77,19 @@ def _needs_settings(maker: Callable[..., Any]) -> bool:
 
 
 def register() -> None:
-    """Register the environments with Gymnasium, and with PettingZoo where it has a registry (from 1.27)."""
+    """Register the environments with Gymnasium, and with PettingZoo where it has a registry (from 1.27).
+
+    Ids of version 0 stay, as Gymnasium's own do: they have version 0's defaults, and Gymnasium warns of them.
+    """
     without_options = {name: (entry.module, dict[str, Any]()) for name, entry in ENVIRONMENTS.items()}
     for name, (module, options) in {**without_options, **presets()}.items():
-        gymnasium.register(
-            name,
-            entry_point=f"{module}:SingleEnv",
-            vector_entry_point=f"{module}:vector_env",
-            kwargs=options,
-        )
+        for named, defaults in ((name, {}), (name.replace("-v1", "-v0"), version_0.DEFAULTS)):
+            gymnasium.register(
+                named,
+                entry_point=f"{module}:SingleEnv",
+                vector_entry_point=f"{module}:vector_env",
+                kwargs={**defaults, **options},
+            )
     for name, entry in ENVIRONMENTS.items():
         if hasattr(pettingzoo, "register"):
             pettingzoo.register("parallel", name, f"{entry.module}:parallel_env")
@@ -97,7 +102,7 @@ def sb3_vec_env(name: str, num_envs: int, **options: Any) -> SB3VecEnv:
     """The environment as a `VecEnv` of Stable-Baselines3, all runs in one array.
 
     Args:
-        name: the id of an environment of the suite, `"regret_envs/BiasedGaussian-v0"`.
+        name: the id of an environment of the suite, `"regret_envs/BiasedGaussian-v1"`.
         num_envs: runs.
         options: the environment's other than `autoreset_mode`.
 

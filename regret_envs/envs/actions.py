@@ -2,8 +2,8 @@
 
 | `action_mode` | action space | policy π of an action x |
 |---|---|---|
-| `normalize` (default) | Box [0, 1]^d | max(x, 0) / Σ max(x, 0); uniform if that is all zeros |
-| `softmax` | Box [−1, 1]^d | softmax(logit_scale · x) |
+| `softmax` (default) | Box [−1, 1]^d | softmax(logit_scale · x) |
+| `normalize` | Box [0, 1]^d | max(x, 0) / Σ max(x, 0); uniform if that is all zeros |
 | `project` | Box [0, 1]^d | the nearest point of the simplex |
 | `strict` | Simplex(d) | x itself; off the simplex is an error |
 | `discrete` | Discrete(d) | all mass on action x |
@@ -26,7 +26,7 @@ from regret_envs.metrics import off_simplex
 from regret_envs.names import lookup
 from regret_envs.simplex import project_to_simplex
 
-ActionMode = Literal["normalize", "softmax", "project", "strict", "discrete"]
+ActionMode = Literal["softmax", "normalize", "project", "strict", "discrete"]
 
 
 class ActionError(ValueError):
@@ -49,9 +49,7 @@ class ActionMap:
         ValueError: if the scale is not positive and finite.
     """
 
-    def __init__(
-        self, num_actions: int, mode: ActionMode = "normalize", *, logit_scale: float = 10.0
-    ) -> None:
+    def __init__(self, num_actions: int, mode: ActionMode = "softmax", *, logit_scale: float = 10.0) -> None:
         lookup("action_mode", mode, dict.fromkeys(get_args(ActionMode)))
         if not (np.isfinite(logit_scale) and logit_scale > 0):
             raise ValueError(f"logit_scale must be positive and finite, got {logit_scale!r}")

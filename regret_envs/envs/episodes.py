@@ -14,7 +14,11 @@ from regret_envs.validation import at_least
 DEFAULT_HORIZON = 100
 
 HorizonEnds = Literal["terminated", "truncated"]
-"""How the last round ends an episode: as a state without a future, or as one cut off."""
+"""How the last round ends an episode: as a state without a future ("terminated"), or as one cut off.
+
+The horizon is part of the problem and t/T is observed, so nothing lies beyond the last round. A learner that
+is told of a truncation adds a value where 0 is right; docs/libraries.md has what that costs.
+"""
 
 
 class EpisodeError(RuntimeError):

@@ -12,8 +12,8 @@ With d actions, the slices of an observation are
 Under bandit feedback the losses of the last round are that of the drawn action and 0 for the others, and
 the mean of an action's losses is over the rounds that drew it (0 if none did).
 
-They hold losses, not rewards. They hold the time because the suite's agents know the horizon, and because
-some libraries hide from their learners that an episode was truncated.
+They hold losses, not rewards. They hold the time because the suite's agents know the horizon too, and because
+the last round of an episode has no future.
 """
 
 from __future__ import annotations

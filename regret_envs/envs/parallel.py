@@ -83,11 +83,11 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
         name: str,
         horizon: int | None = None,
         max_cycles: int | None = None,
-        action_mode: ActionMode = "normalize",
+        action_mode: ActionMode = "softmax",
         logit_scale: float = 10.0,
         feedback: FeedbackMode = "full",
         opponents: Mapping[str, Opponent] | None = None,
-        horizon_ends: HorizonEnds = "truncated",
+        horizon_ends: HorizonEnds = "terminated",
         render_mode: str | None = None,
     ) -> None:
         self.max_cycles = episode_length(horizon, max_cycles)

@@ -111,7 +111,7 @@ class Rounds:
         world: World,
         num_agents: int,
         *,
-        action_mode: ActionMode = "normalize",
+        action_mode: ActionMode = "softmax",
         logit_scale: float = 10.0,
         feedback: FeedbackMode = "full",
         opponents: Mapping[int, Opponent] | None = None,

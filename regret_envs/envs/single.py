@@ -68,10 +68,10 @@ class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
         opponents: Opponents = (),
         horizon: int | None = None,
         max_cycles: int | None = None,
-        action_mode: ActionMode = "normalize",
+        action_mode: ActionMode = "softmax",
         logit_scale: float = 10.0,
         feedback: FeedbackMode = "full",
-        horizon_ends: HorizonEnds = "truncated",
+        horizon_ends: HorizonEnds = "terminated",
         render_mode: str | None = None,
     ) -> None:
         self.horizon = episode_length(horizon, max_cycles)

@@ -106,10 +106,10 @@ class VectorPlay(VectorEnv):  # generic only from Gymnasium 1.0 on
         opponents: Opponents = (),
         horizon: int | None = None,
         max_cycles: int | None = None,
-        action_mode: ActionMode = "normalize",
+        action_mode: ActionMode = "softmax",
         logit_scale: float = 10.0,
         feedback: FeedbackMode = "full",
-        horizon_ends: HorizonEnds = "truncated",
+        horizon_ends: HorizonEnds = "terminated",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
     ) -> None:

@@ -65,7 +65,7 @@ class RepeatedGame:
         game: str | Game,
         *,
         horizon: int = 100,
-        action_mode: ActionMode = "normalize",
+        action_mode: ActionMode = "softmax",
         logit_scale: float = 10.0,
         feedback: FeedbackMode = "full",
         opponents: Mapping[str, Rule] | None = None,
@@ -180,7 +180,7 @@ class SinglePlay:
         player: int = 0,
         opponents: Rule | Sequence[Rule] = (),
         horizon: int = 100,
-        action_mode: ActionMode = "normalize",
+        action_mode: ActionMode = "softmax",
         logit_scale: float = 10.0,
         feedback: FeedbackMode = "full",
     ) -> None:

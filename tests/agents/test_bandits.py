@@ -311,7 +311,7 @@ def test_reductions_tell_their_copies():
 
 def test_opponents_of_environments_are_told_too():
     env = gymnasium.make(
-        "regret_envs/RepeatedGame-v0",
+        "regret_envs/RepeatedGame-v1",
         game="prisoners_dilemma",
         opponents="thompson",
         feedback="bandit",

@@ -26,7 +26,7 @@ def test_the_agent_plays_as_its_policy_does_in_the_environment():
     agent = from_policy(follow_the_mean, action_mode="softmax", logit_scale=5.0)
     play = simulate(STREAM, agent, horizon=30, num_runs=6, seed=4, record=["policies", "losses"])
     vector = gymnasium.make_vec(
-        "regret_envs/Experts-v0",
+        "regret_envs/Experts-v1",
         num_envs=6,
         stream=STREAM,
         horizon=30,
@@ -101,11 +101,21 @@ def test_what_is_wrong_is_said():
         from_policy(follow_the_mean, action_mode="softmx")
     with pytest.raises(ActionError, match=r"action of half has shape \(1,\)"):
         simulate(STREAM, from_policy(half), horizon=3)
-    assert repr(from_policy(half)) == "<half, action_mode='normalize'>"
+    assert repr(from_policy(half)) == "<half, action_mode='softmax'>"
+    with pytest.raises(
+        ActionError, match=r"even returns distributions, and .* default, action_mode='softmax'"
+    ):
+        simulate(STREAM, from_policy(even), horizon=3)
+    for action_mode in ("strict", "softmax"):
+        simulate(STREAM, from_policy(even, action_mode=action_mode), horizon=3)
 
 
 def half(observations):
     return observations[:, :1]
+
+
+def even(observations):
+    return np.full((len(observations), 3), 1 / 3)
 
 
 @pytest.mark.parametrize("feedback", ["full", "bandit"])
@@ -121,7 +131,7 @@ def test_the_observations_are_those_of_training(feedback):
     options = {"horizon": 12, "action_mode": "softmax", "logit_scale": 2.0, "feedback": feedback}
     layers = Bandit(loss_offset=-1.0, implicit_exploration=0.1) if feedback == "bandit" else ()
     simulate(STREAM, agent, horizon=12, num_runs=5, seed=4, feedback=layers)
-    vector = gymnasium.make_vec("regret_envs/Experts-v0", num_envs=5, stream=STREAM, **options)
+    vector = gymnasium.make_vec("regret_envs/Experts-v1", num_envs=5, stream=STREAM, **options)
     observations, _ = vector.reset(seed=4)
     for ours in seen:
         np.testing.assert_allclose(ours, observations, rtol=1e-6, atol=1e-7)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from regret_envs import games, repeated_game_v0, streams
+from regret_envs import games, repeated_game_v1, streams
 from regret_envs import jax as rj
 from regret_envs.envs.actions import ActionError
 from regret_envs.envs.single import SinglePlay
@@ -36,7 +36,7 @@ def actions_of(mode, rng, agents, env):
 def test_repeated_game_is_the_pettingzoo_environment(mode, opponents):
     if mode == "discrete" and opponents:
         pytest.skip("the opponents' actions are drawn, by other generators")
-    theirs = repeated_game_v0.parallel_env(game=GAME, horizon=12, action_mode=mode, opponents=opponents)
+    theirs = repeated_game_v1.parallel_env(game=GAME, horizon=12, action_mode=mode, opponents=opponents)
     rules = opponents and {name: rj.make(spec) for name, spec in opponents.items()}
     ours = rj.RepeatedGame(GAME, horizon=12, action_mode=mode, opponents=rules)
     assert ours.agents == theirs.possible_agents
@@ -51,13 +51,13 @@ def test_repeated_game_is_the_pettingzoo_environment(mode, opponents):
         if t == 12:
             break
         actions = actions_of(mode, rng, ours.agents, ours)
-        observed, gained, _, truncated, infos = theirs.step(actions)
+        observed, gained, terminated, _, infos = theirs.step(actions)
         if mode == "strict":
             actions = {agent: jnp.asarray(action) for agent, action in actions.items()}
         observations, state, rewards, dones, information = step(key, state, actions)
         for agent in ours.agents:
             np.testing.assert_allclose(rewards[agent], gained[agent], atol=1e-9)
-            assert bool(dones[agent]) == truncated[agent] == bool(dones["__all__"]) == (t == 11)
+            assert bool(dones[agent]) == terminated[agent] == bool(dones["__all__"]) == (t == 11)
             assert information[agent].keys() == infos[agent].keys()
             for name, value in infos[agent].items():
                 np.testing.assert_allclose(information[agent][name], value, atol=1e-9, err_msg=name)
@@ -65,7 +65,7 @@ def test_repeated_game_is_the_pettingzoo_environment(mode, opponents):
 
 def test_spaces_are_those_of_pettingzoo():
     for mode in MODES:
-        theirs = repeated_game_v0.parallel_env(game=GAME, action_mode=mode)
+        theirs = repeated_game_v1.parallel_env(game=GAME, action_mode=mode)
         ours = rj.RepeatedGame(GAME, action_mode=mode)
         for agent in ours.agents:
             there, here = theirs.action_space(agent), ours.action_space(agent)
@@ -83,7 +83,7 @@ def test_spaces_are_those_of_pettingzoo():
 
 def test_bandit_play_of_one_hot_policies_is_that_of_pettingzoo():
     """Where the drawn action is certain, bandit feedback is the same, opponents' estimates included."""
-    theirs = repeated_game_v0.parallel_env(game=GAME, horizon=9, feedback="bandit", action_mode="strict")
+    theirs = repeated_game_v1.parallel_env(game=GAME, horizon=9, feedback="bandit", action_mode="strict")
     ours = rj.RepeatedGame(GAME, horizon=9, feedback="bandit", action_mode="strict")
     rng, key = np.random.default_rng(0), jax.random.key(0)
     theirs.reset(seed=0)
@@ -133,10 +133,10 @@ def test_single_play_is_the_gymnasium_environment(mode):
     for t in range(10):
         np.testing.assert_allclose(observation, observed, atol=1e-6)
         action = int(rng.integers(4)) if mode == "discrete" else rng.random(4, dtype=np.float32)
-        observed, gained, _, truncated, info = theirs.step(action)
+        observed, gained, terminated, _, info = theirs.step(action)
         observation, state, reward, done, information = ours.step_env(key, state, action)
         np.testing.assert_allclose(reward, gained, atol=1e-6)
-        assert bool(done) == truncated == (t == 9)
+        assert bool(done) == terminated == (t == 9)
         for name, value in info.items():
             np.testing.assert_allclose(information[name], value, atol=1e-6, err_msg=name)
 

@@ -25,7 +25,7 @@ def test_every_box_maps_to_the_simplex(actions):
 def test_normalize_clips_and_takes_nothing_for_uniform():
     actions = [[1.0, -3.0, 3.0], [0.0, 0.0, 0.0], [-1.0, -1.0, 0.0]]
     expected = [[0.25, 0, 0.75], [1 / 3] * 3, [1 / 3] * 3]
-    np.testing.assert_allclose(ActionMap(3)(actions, who="p"), expected, atol=1e-15)
+    np.testing.assert_allclose(ActionMap(3, "normalize")(actions, who="p"), expected, atol=1e-15)
 
 
 def test_softmax_with_its_logit_scale():

@@ -29,7 +29,7 @@ def test_check_env_without_warnings(name, options):
         for t in range(20):
             assert observation in environment.observation_space
             observation, _, terminated, truncated, _ = environment.step(environment.action_space.sample())
-            assert (terminated, truncated) == (False, t == 19)
+            assert (terminated, truncated) == (t == 19, False)
 
 
 @pytest.mark.parametrize("name", presets())

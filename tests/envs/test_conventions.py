@@ -6,7 +6,7 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.wrappers import TimeLimit
 
-from regret_envs import experts_v0, games, repeated_game_v0
+from regret_envs import experts_v1, games, repeated_game_v1
 from regret_envs.agents import Hedge
 from regret_envs.envs import ENVIRONMENTS, presets
 from regret_envs.envs.episodes import EpisodeError
@@ -16,10 +16,11 @@ UNEQUAL = games.random_game((2, 3, 4), seed=3)
 
 
 @pytest.mark.parametrize(
-    "form", [repeated_game_v0.parallel_env, repeated_game_v0.env, repeated_game_v0.raw_env]
+    "form", [repeated_game_v1.parallel_env, repeated_game_v1.env, repeated_game_v1.raw_env]
 )
 def test_spaces_and_the_state_of_all_agents(form):
-    environment = form(game=UNEQUAL, horizon=4, opponents={"player_1": "hedge"})
+    options = {"game": UNEQUAL, "horizon": 4, "action_mode": "normalize"}
+    environment = form(**options, opponents={"player_1": "hedge"})
     assert list(environment.observation_spaces) == list(environment.action_spaces) == ["player_0", "player_2"]
     for agent in environment.possible_agents:
         assert environment.observation_spaces[agent] is environment.observation_space(agent)
@@ -40,7 +41,7 @@ def test_spaces_and_the_state_of_all_agents(form):
         np.testing.assert_array_equal(state[7:], environment.observe("player_2"))
 
 
-@pytest.mark.parametrize("form", [experts_v0.parallel_env, experts_v0.env])
+@pytest.mark.parametrize("form", [experts_v1.parallel_env, experts_v1.env])
 def test_the_generator_and_the_horizon_of_pettingzoo(form):
     environment, other = form(max_cycles=5), form(horizon=5)
     assert isinstance(environment.np_random, np.random.Generator)  # before the first reset too
@@ -54,7 +55,7 @@ def test_the_generator_and_the_horizon_of_pettingzoo(form):
 
 def test_the_agents_of_an_aec_environment_move_at_the_same_time():
     aec, parallel = (
-        form(game=UNEQUAL, horizon=3) for form in (repeated_game_v0.env, repeated_game_v0.parallel_env)
+        form(game=UNEQUAL, horizon=3) for form in (repeated_game_v1.env, repeated_game_v1.parallel_env)
     )
     aec.reset(seed=1)
     parallel.reset(seed=1)
@@ -66,12 +67,12 @@ def test_the_agents_of_an_aec_environment_move_at_the_same_time():
             assert aec.agent_selection == agent
             np.testing.assert_array_equal(aec.last()[0], seen[agent])
             aec.step(actions[agent])
-        observations, rewards, _, truncations, infos = parallel.step(actions)
+        observations, rewards, terminations, truncations, infos = parallel.step(actions)
         for agent in parallel.possible_agents:
             np.testing.assert_equal(aec.observe(agent), observations[agent])
-            assert aec.rewards[agent] == rewards[agent] and aec.truncations[agent] == truncations[agent] == (
-                t == 2
-            )
+            assert aec.rewards[agent] == rewards[agent]
+            assert aec.terminations[agent] == terminations[agent] == (t == 2)
+            assert aec.truncations[agent] == truncations[agent]
             np.testing.assert_equal(aec.infos[agent], infos[agent])
     for _ in range(3):
         aec.step(None)
@@ -96,7 +97,7 @@ def test_the_length_is_found_without_a_time_limit(name):
 
 def test_the_spec_makes_the_same_environment_again():
     made = gymnasium.make(
-        "regret_envs/RepeatedGame-v0", game="shapley", opponents="hedge[step_size=0.5]", horizon=6
+        "regret_envs/RepeatedGame-v1", game="shapley", opponents="hedge[step_size=0.5]", horizon=6
     )
     again = gymnasium.make(EnvSpec.from_json(made.spec.to_json()))
     assert again.spec.kwargs == made.spec.kwargs and again.spec.max_episode_steps == 6
@@ -105,7 +106,7 @@ def test_the_spec_makes_the_same_environment_again():
         ends = [environment.step([1, 2, 1])[2:4] for _ in range(6)]
         assert [any(end) for end in ends] == [False] * 5 + [True]
     for options in ({"opponents": Hedge(step_size=0.5)}, {"game": games.shapley()}):
-        spec = gymnasium.make("regret_envs/RepeatedGame-v0", **options).spec
+        spec = gymnasium.make("regret_envs/RepeatedGame-v1", **options).spec
         (option,) = options
         with pytest.raises(
             TypeError, match=rf"^{option}=.* make the environment with a name, as on the command"
@@ -115,8 +116,8 @@ def test_the_spec_makes_the_same_environment_again():
 
 def test_ids_with_discrete_actions():
     ids = presets()
-    assert {"regret_envs/WeightedRPSDiscrete-v0", "regret_envs/RepeatedGameDiscrete-v0"} <= ids.keys()
-    assert {"regret_envs/ShapleyDiscrete-v0", "regret_envs/BiasedGaussianDiscrete-v0"} <= ids.keys()
+    assert {"regret_envs/WeightedRPSDiscrete-v1", "regret_envs/RepeatedGameDiscrete-v1"} <= ids.keys()
+    assert {"regret_envs/ShapleyDiscrete-v1", "regret_envs/BiasedGaussianDiscrete-v1"} <= ids.keys()
     for name in ids:
         environment = gymnasium.make(name)
         assert isinstance(environment.action_space, gymnasium.spaces.Discrete)
@@ -124,24 +125,24 @@ def test_ids_with_discrete_actions():
         assert environment.step(int(environment.action_space.n) - 1)[4]["realized_action"] >= 0
         masks = environment.get_wrapper_attr("action_masks")()
         assert masks.shape == (environment.action_space.n,) and masks.all() and masks.dtype == bool
-    shapley = gymnasium.make("regret_envs/ShapleyDiscrete-v0").unwrapped
-    chosen = gymnasium.make("regret_envs/RepeatedGame-v0", game="shapley", action_mode="discrete")
+    shapley = gymnasium.make("regret_envs/ShapleyDiscrete-v1").unwrapped
+    chosen = gymnasium.make("regret_envs/RepeatedGame-v1", game="shapley", action_mode="discrete")
     np.testing.assert_equal(shapley.reset(seed=4), chosen.reset(seed=4))
     np.testing.assert_equal(shapley.step(2), chosen.step(2))
 
 
 def test_losses_without_bounds_are_shown_as_such():
-    unbounded = gymnasium.make("regret_envs/Experts-v0").observation_space
+    unbounded = gymnasium.make("regret_envs/Experts-v1").observation_space
     np.testing.assert_array_equal(unbounded.low, [0] * 4 + [-np.inf] * 6)
     np.testing.assert_array_equal(unbounded.high, [1] * 4 + [np.inf] * 6)
-    bounded = gymnasium.make("regret_envs/RepeatedGame-v0", game="shapley").observation_space
+    bounded = gymnasium.make("regret_envs/RepeatedGame-v1", game="shapley").observation_space
     assert np.isfinite(bounded.high).all()
 
 
 @pytest.mark.parametrize("ends", ["terminated", "truncated"])
 def test_how_the_horizon_ends(ends):
     options = {"horizon": 2, "horizon_ends": ends}
-    single, parallel = gymnasium.make("regret_envs/Experts-v0", **options), experts_v0.parallel_env(**options)
+    single, parallel = gymnasium.make("regret_envs/Experts-v1", **options), experts_v1.parallel_env(**options)
     for environment in (single, parallel):
         environment.reset(seed=0)
     for over in (False, True):
@@ -150,12 +151,12 @@ def test_how_the_horizon_ends(ends):
         flags = parallel.step({agent: [1, 0, 0] for agent in parallel.agents})[2:4]
         assert tuple(set(by_agent.values()) for by_agent in flags) == ({end[0]}, {end[1]})
     with pytest.raises(UnknownNameError, match="did you mean 'truncated'"):
-        gymnasium.make("regret_envs/Experts-v0", horizon_ends="truncate")
+        gymnasium.make("regret_envs/Experts-v1", horizon_ends="truncate")
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.uint32, np.int8])
 def test_seeds_of_numpy(kind):
-    environment, other = (gymnasium.make("regret_envs/Experts-v0") for _ in range(2))
+    environment, other = (gymnasium.make("regret_envs/Experts-v1") for _ in range(2))
     np.testing.assert_equal(environment.reset(seed=kind(5)), other.reset(seed=5))
     np.testing.assert_equal(environment.step([1, 0, 0]), other.step([1, 0, 0]))
     for wrong, error in ((-1, ValueError), (1.5, TypeError), ("5", TypeError)):

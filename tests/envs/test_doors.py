@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from regret_envs import experts_v0, games, metrics, repeated_game_v0, simulate, streams
+from regret_envs import experts_v1, games, metrics, repeated_game_v1, simulate, streams
 from regret_envs.agents import BlumMansour, Hedge
 from regret_envs.feedback import Bandit
 
@@ -61,12 +61,12 @@ def test_same_losses_and_regrets(world, feedback, dtype, tolerance):
     actions = policies.astype(dtype)
     options = {"horizon": HORIZON, "action_mode": "strict", "feedback": feedback}
     if world is GAME:
-        name, chosen = "regret_envs/RepeatedGame-v0", {"game": GAME, "opponents": OPPONENTS}
+        name, chosen = "regret_envs/RepeatedGame-v1", {"game": GAME, "opponents": OPPONENTS}
         seats = {"player_1": OPPONENTS[0], "player_2": OPPONENTS[1]}
-        pettingzoo = repeated_game_v0.parallel_env(game=GAME, opponents=seats, **options)
+        pettingzoo = repeated_game_v1.parallel_env(game=GAME, opponents=seats, **options)
     else:
-        name, chosen = "regret_envs/Experts-v0", {"stream": STREAM}
-        pettingzoo = experts_v0.parallel_env(stream=STREAM, num_agents=1, **options)
+        name, chosen = "regret_envs/Experts-v1", {"stream": STREAM}
+        pettingzoo = experts_v1.parallel_env(stream=STREAM, num_agents=1, **options)
     single = gymnasium.make(name, **chosen, **options)
     vector = gymnasium.make_vec(name, num_envs=NUM_RUNS, **chosen, **options)
 
@@ -93,7 +93,7 @@ def _regret(steps):
 
 def test_self_play_in_pettingzoo_is_simulate():
     play = simulate(GAME, [Hedge(), Hedge(), BlumMansour()], horizon=HORIZON, record="policies", seed=1)
-    environment = repeated_game_v0.parallel_env(game=GAME, horizon=HORIZON, action_mode="strict")
+    environment = repeated_game_v1.parallel_env(game=GAME, horizon=HORIZON, action_mode="strict")
     environment.reset(seed=1)
     sums = [np.zeros((d, d)) for d in GAME.num_actions]
     for t in range(HORIZON):
@@ -107,7 +107,7 @@ def test_self_play_in_pettingzoo_is_simulate():
 
 
 def test_all_agents_of_a_stream_face_the_same_losses():
-    environment = experts_v0.parallel_env(num_agents=3, num_actions=4, horizon=5)
+    environment = experts_v1.parallel_env(num_agents=3, num_actions=4, horizon=5)
     environment.reset(seed=6)
     agents = [Hedge(), Hedge(), Hedge()]
     play = simulate(streams.Gaussian(4), agents, horizon=5, seed=6, record="losses")

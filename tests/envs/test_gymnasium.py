@@ -23,7 +23,7 @@ def test_opponents_by_name_by_object_and_one_for_each_seat():
     hedge = Hedge(step_size=0.5)
     game = games.random_game((3, 2, 4), seed=1)
     for opponents in ("hedge[step_size=0.5]", hedge, ["blum-mansour", hedge]):
-        environment = make("regret_envs/RepeatedGame-v0", game=game, opponents=opponents, player=2, horizon=9)
+        environment = make("regret_envs/RepeatedGame-v1", game=game, opponents=opponents, player=2, horizon=9)
         environment.reset(seed=0)
         for _ in range(9):
             environment.step([1, 1, 0, 0])
@@ -33,7 +33,7 @@ def test_opponents_by_name_by_object_and_one_for_each_seat():
 
 def test_opponents_that_need_bandit_feedback():
     def play(**options):
-        environment = gymnasium.make("regret_envs/WeightedRPS-v0", opponents="exp3", horizon=5, **options)
+        environment = gymnasium.make("regret_envs/WeightedRPS-v1", opponents="exp3", horizon=5, **options)
         environment.reset(seed=0)
         for _ in range(5):
             environment.step([1.0, 1.0, 1.0])
@@ -44,7 +44,7 @@ def test_opponents_that_need_bandit_feedback():
 
 
 def test_vector_environments_can_be_copied_in_mid_episode():
-    vector = gymnasium.make_vec("regret_envs/RepeatedGame-v0", num_envs=3, opponents="blum-mansour")
+    vector = gymnasium.make_vec("regret_envs/RepeatedGame-v1", num_envs=3, opponents="blum-mansour")
     vector.reset(seed=0)
     actions = np.random.default_rng(0).dirichlet(np.ones(3), (5, 3))
     vector.step(actions[0])
@@ -65,13 +65,13 @@ def test_vector_environments_can_be_copied_in_mid_episode():
 )
 def test_bad_options(name, options, error, message):
     with pytest.raises(error, match=message):
-        gymnasium.make(f"regret_envs/{name}-v0", **options)
+        gymnasium.make(f"regret_envs/{name}-v1", **options)
     with pytest.raises(error, match=message):
-        gymnasium.make_vec(f"regret_envs/{name}-v0", num_envs=2, **options)
+        gymnasium.make_vec(f"regret_envs/{name}-v1", num_envs=2, **options)
 
 
 def test_step_before_reset_and_after_the_end():
-    environment = gymnasium.make("regret_envs/Experts-v0", horizon=1).unwrapped
+    environment = gymnasium.make("regret_envs/Experts-v1", horizon=1).unwrapped
     with pytest.raises(EpisodeError, match=r"call reset\(\)"):
         environment.step([1, 0, 0])
     environment.reset(seed=0)
@@ -92,14 +92,14 @@ def test_vector_environments_go_through_gymnasium_wrappers(name):
     recorded = RecordEpisodeStatistics(gymnasium.make_vec(name, num_envs=4, horizon=6))
     recorded.reset(seed=0)
     for _ in range(6):
-        observations, rewards, _, truncations, infos = recorded.step(recorded.action_space.sample())
+        observations, rewards, terminations, _, infos = recorded.step(recorded.action_space.sample())
         assert observations in recorded.observation_space and rewards.shape == (4,)
-    assert truncations.all() and (infos["episode"]["l"] == 6).all()
+    assert terminations.all() and (infos["episode"]["l"] == 6).all()
 
 
 def test_autoreset():
     def vector(mode):
-        return gymnasium.make_vec("regret_envs/Experts-v0", num_envs=3, horizon=2, autoreset_mode=mode)
+        return gymnasium.make_vec("regret_envs/Experts-v1", num_envs=3, horizon=2, autoreset_mode=mode)
 
     uniform = np.full((3, 3), 1 / 3)
     by_next, by_same, by_hand = (vector(mode) for mode in ("NextStep", AutoresetMode.SAME_STEP, "Disabled"))
@@ -111,7 +111,7 @@ def test_autoreset():
     same = by_same.step(uniform)
     np.testing.assert_array_equal(same[4]["final_obs"], last[0])
     np.testing.assert_array_equal(same[4]["final_info"]["losses"], last[4]["losses"])
-    assert same[3].all() and same[0][0, 0] == 0
+    assert same[2].all() and same[0][0, 0] == 0
     with pytest.raises(EpisodeError, match=r"over in runs \[0, 1, 2\]: call reset\(\)"):
         by_hand.step(uniform)
     with pytest.raises(ValueError, match='with autoreset_mode="Disabled"'):
@@ -122,11 +122,11 @@ def test_autoreset():
     steps = [environment.step(uniform) for environment in (by_next, by_same, by_hand)]
     for step in steps[1:]:
         np.testing.assert_array_equal(steps[0][0], step[0])
-        assert not step[3].any()
+        assert not step[2].any()
 
 
 def test_bad_vector_actions():
-    vector = gymnasium.make_vec("regret_envs/Experts-v0", num_envs=3)
+    vector = gymnasium.make_vec("regret_envs/Experts-v1", num_envs=3)
     with pytest.raises(EpisodeError, match=r"call reset\(\)"):
         vector.step(np.ones((3, 3)))
     vector.reset(seed=0)
@@ -135,11 +135,11 @@ def test_bad_vector_actions():
     with pytest.raises(ActionError, match="not finite in row 1"):
         vector.step([[1, 0, 0], [np.nan, 0, 0], [0, 0, 1]])
     with pytest.raises(ValueError, match="did you mean 'SameStep'"):
-        gymnasium.make_vec("regret_envs/Experts-v0", num_envs=3, autoreset_mode="SameStp")
+        gymnasium.make_vec("regret_envs/Experts-v1", num_envs=3, autoreset_mode="SameStp")
     with pytest.raises(ValueError, match="num_envs must be at least 1"):
-        gymnasium.make_vec("regret_envs/Experts-v0", num_envs=0)
+        gymnasium.make_vec("regret_envs/Experts-v1", num_envs=0)
 
 
 def test_a_wrapper_that_asks_for_the_length():
-    timed = TimeAwareObservation(gymnasium.make("regret_envs/Experts-v0", horizon=7))
+    timed = TimeAwareObservation(gymnasium.make("regret_envs/Experts-v1", horizon=7))
     assert timed.reset(seed=0)[0].shape == (11,) and timed.max_timesteps == 7

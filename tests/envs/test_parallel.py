@@ -8,24 +8,24 @@ import pettingzoo
 import pytest
 from pettingzoo.test import api_test, max_cycles_test, parallel_api_test, parallel_seed_test, seed_test
 
-from regret_envs import biased_gaussian_v0, experts_v0, games, repeated_game_v0, streams, weighted_rps_v0
+from regret_envs import biased_gaussian_v1, experts_v1, games, repeated_game_v1, streams, weighted_rps_v1
 from regret_envs.agents import Hedge
 from regret_envs.envs import ENVIRONMENTS
 from regret_envs.envs.actions import ActionError
 from regret_envs.envs.episodes import EpisodeError
 
-MODULES = [experts_v0, biased_gaussian_v0, repeated_game_v0, weighted_rps_v0]
+MODULES = [experts_v1, biased_gaussian_v1, repeated_game_v1, weighted_rps_v1]
 UNEQUAL = games.random_game((2, 3, 4), seed=3)
 # Every action mode and feedback, two worlds at a time.
 CASES = [
-    (weighted_rps_v0, {}),
-    (weighted_rps_v0, {"action_mode": "discrete", "feedback": "bandit"}),
-    (experts_v0, {"action_mode": "softmax", "num_agents": 3, "num_actions": 5}),
-    (experts_v0, {"action_mode": "strict", "feedback": "bandit", "stream": "bernoulli"}),
-    (experts_v0, {"num_agents": 1, "stream": "adaptive"}),
-    (biased_gaussian_v0, {"action_mode": "project"}),
-    (repeated_game_v0, {"game": UNEQUAL, "action_mode": "strict"}),
-    (repeated_game_v0, {"game": "jordan", "action_mode": "discrete", "opponents": {"player_1": "hedge"}}),
+    (weighted_rps_v1, {}),
+    (weighted_rps_v1, {"action_mode": "discrete", "feedback": "bandit"}),
+    (experts_v1, {"action_mode": "softmax", "num_agents": 3, "num_actions": 5}),
+    (experts_v1, {"action_mode": "strict", "feedback": "bandit", "stream": "bernoulli"}),
+    (experts_v1, {"num_agents": 1, "stream": "adaptive"}),
+    (biased_gaussian_v1, {"action_mode": "project"}),
+    (repeated_game_v1, {"game": UNEQUAL, "action_mode": "strict"}),
+    (repeated_game_v1, {"game": "jordan", "action_mode": "discrete", "opponents": {"player_1": "hedge"}}),
 ]
 
 
@@ -50,7 +50,7 @@ def test_pettingzoo(module, options):
 def test_pettingzoo_where_players_differ_in_their_actions():
     # PettingZoo remarks that the players' spaces differ in size, and passes.
     warnings.simplefilter("ignore")
-    api_test(repeated_game_v0.env(game=UNEQUAL, horizon=20), num_cycles=60)
+    api_test(repeated_game_v1.env(game=UNEQUAL, horizon=20), num_cycles=60)
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -73,7 +73,7 @@ def test_whole_episodes_repeat(module, options):
     again = episodes(module.parallel_env(horizon=12, **options))
     np.testing.assert_equal(one, again)
     if (
-        module in (experts_v0, biased_gaussian_v0) and options.get("stream") != "adaptive"
+        module in (experts_v1, biased_gaussian_v1) and options.get("stream") != "adaptive"
     ):  # which knows no chance
         losses = [[step[4]["player_0"]["losses"] for step in episode] for episode in one]
         assert not np.allclose(losses[0], losses[1])
@@ -92,14 +92,16 @@ def test_cloudpickle_in_mid_episode(module, options):
 
 
 def test_copies_made_before_reset_do_not_share_losses():
-    environment = experts_v0.parallel_env(horizon=3)
+    environment = experts_v1.parallel_env(horizon=3)
     copies = [cloudpickle.loads(cloudpickle.dumps(environment)) for _ in range(2)]
     losses = [_play(copy)[0][4]["player_0"]["losses"] for copy in copies]
     assert not np.allclose(*losses)
 
 
 def test_the_observation_slice_by_slice():
-    environment = biased_gaussian_v0.parallel_env(num_agents=1, num_actions=2, horizon=4)
+    environment = biased_gaussian_v1.parallel_env(
+        num_agents=1, num_actions=2, horizon=4, action_mode="normalize"
+    )
     observation = environment.reset(seed=0)[0]["player_0"]
     np.testing.assert_array_equal(observation, np.array([0, 0.5, 0.5, 0, 0, 0, 0], np.float32))
     first = environment.step({"player_0": [0.2, 0.8]})[4]["player_0"]["losses"]
@@ -113,7 +115,7 @@ def test_the_observation_slice_by_slice():
 
 def test_bandit_feedback_shows_the_drawn_loss_alone():
     options = {"num_agents": 1, "num_actions": 3, "horizon": 40, "feedback": "bandit"}
-    environment = experts_v0.parallel_env(**options)
+    environment = experts_v1.parallel_env(**options, action_mode="strict")
     _, infos = environment.reset(seed=2)
     assert infos["player_0"]["realized_action"] == -1
     sums, counts = np.zeros(3), np.zeros(3)
@@ -134,7 +136,7 @@ def test_bandit_feedback_shows_the_drawn_loss_alone():
 
 def test_pure_actions_meet_the_drawn_actions_of_mixed_opponents():
     fixed = Hedge(step_size=0.0)  # uniform for ever
-    environment = repeated_game_v0.parallel_env(
+    environment = repeated_game_v1.parallel_env(
         game=UNEQUAL, action_mode="discrete", opponents={"player_0": fixed}, horizon=50
     )
     environment.reset(seed=0)
@@ -151,7 +153,7 @@ def test_pure_actions_meet_the_drawn_actions_of_mixed_opponents():
 
 
 def test_the_end_of_an_episode():
-    environment = weighted_rps_v0.parallel_env(horizon=2)
+    environment = weighted_rps_v1.parallel_env(horizon=2)
     _, infos = environment.reset(seed=0)
     keys = infos["player_0"].keys()
     for over in (False, True):
@@ -159,7 +161,7 @@ def test_the_end_of_an_episode():
             {agent: [1, 0, 0] for agent in environment.agents}
         )
         assert list(observations) == list(rewards) == list(infos) == ["player_0", "player_1"]
-        assert not any(terminations.values()) and set(truncations.values()) == {over}
+        assert set(terminations.values()) == {over} and not any(truncations.values())
         assert infos["player_0"].keys() == keys
     assert environment.agents == []
     assert environment.possible_agents == ["player_0", "player_1"]
@@ -168,7 +170,7 @@ def test_the_end_of_an_episode():
 
 
 def test_bad_calls():
-    environment = weighted_rps_v0.parallel_env(render_mode="ansi")
+    environment = weighted_rps_v1.parallel_env(render_mode="ansi")
     with pytest.raises(EpisodeError, match=r"not begun: call reset\(\)"):
         environment.step({})
     with pytest.raises(EpisodeError, match=r"call reset\(\)"):
@@ -185,12 +187,12 @@ def test_bad_calls():
     with pytest.raises(ValueError, match="player 'player_7': did you mean"):
         environment.action_space("player_7")
     with pytest.raises(ValueError, match="make the environment with render_mode="):
-        weighted_rps_v0.parallel_env().render()
+        weighted_rps_v1.parallel_env().render()
 
 
 def test_a_reset_that_fails_leaves_nothing_begun():
     stream = streams.Recorded(np.ones((3, 2)))
-    environment = experts_v0.parallel_env(stream=stream, num_agents=1, horizon=4)
+    environment = experts_v1.parallel_env(stream=stream, num_agents=1, horizon=4)
     for _ in range(2):
         with pytest.raises(ValueError, match=r"3 rounds"):
             environment.reset(seed=0)
@@ -209,7 +211,7 @@ def test_losses_that_are_not_finite():
             losses[2, 1] = np.nan
             return losses
 
-    environment = experts_v0.parallel_env(stream=Broken(3), num_agents=1, horizon=5)
+    environment = experts_v1.parallel_env(stream=Broken(3), num_agents=1, horizon=5)
     environment.reset(seed=0)
     with pytest.raises(FloatingPointError, match="losses for player 0 are not finite in round 3"):
         _play(environment)
@@ -218,26 +220,26 @@ def test_losses_that_are_not_finite():
 @pytest.mark.parametrize(
     ("module", "options", "error", "message"),
     [
-        (weighted_rps_v0, {"horzon": 5}, TypeError, "unknown option 'horzon': did you mean 'horizon'"),
-        (experts_v0, {"num_action": 5}, TypeError, "unknown option 'num_action': did you mean 'num_actions'"),
-        (biased_gaussian_v0, {"bias_scal": 5}, TypeError, "did you mean 'bias_scale'"),
-        (weighted_rps_v0, {"horizon": 5, "max_cycles": 5}, ValueError, "give one of them"),
-        (weighted_rps_v0, {"horizon": 0}, ValueError, "horizon must be at least 1"),
-        (weighted_rps_v0, {"action_mode": "normalise"}, ValueError, "did you mean 'normalize'"),
-        (weighted_rps_v0, {"feedback": "bandits"}, ValueError, "did you mean 'bandit'"),
-        (weighted_rps_v0, {"render_mode": "rgb"}, ValueError, "did you mean 'rgb_array'"),
-        (weighted_rps_v0, {"opponents": {"player_2": "hedge"}}, ValueError, "unknown player 'player_2'"),
-        (weighted_rps_v0, {"opponents": {"player_1": "hege"}}, ValueError, "did you mean 'hedge'"),
+        (weighted_rps_v1, {"horzon": 5}, TypeError, "unknown option 'horzon': did you mean 'horizon'"),
+        (experts_v1, {"num_action": 5}, TypeError, "unknown option 'num_action': did you mean 'num_actions'"),
+        (biased_gaussian_v1, {"bias_scal": 5}, TypeError, "did you mean 'bias_scale'"),
+        (weighted_rps_v1, {"horizon": 5, "max_cycles": 5}, ValueError, "give one of them"),
+        (weighted_rps_v1, {"horizon": 0}, ValueError, "horizon must be at least 1"),
+        (weighted_rps_v1, {"action_mode": "normalise"}, ValueError, "did you mean 'normalize'"),
+        (weighted_rps_v1, {"feedback": "bandits"}, ValueError, "did you mean 'bandit'"),
+        (weighted_rps_v1, {"render_mode": "rgb"}, ValueError, "did you mean 'rgb_array'"),
+        (weighted_rps_v1, {"opponents": {"player_2": "hedge"}}, ValueError, "unknown player 'player_2'"),
+        (weighted_rps_v1, {"opponents": {"player_1": "hege"}}, ValueError, "did you mean 'hedge'"),
         (
-            weighted_rps_v0,
+            weighted_rps_v1,
             {"opponents": {"player_0": "hedge", "player_1": "hedge"}},
             ValueError,
             "leave at least one",
         ),
-        (repeated_game_v0, {"game": "shaply"}, ValueError, "did you mean 'shapley'"),
-        (repeated_game_v0, {"game": UNEQUAL, "game_settings": {"seed": 1}}, ValueError, "given by name"),
-        (experts_v0, {"num_agents": 2, "stream": "adaptive"}, ValueError, "one agent"),
-        (experts_v0, {"stream": "gausian"}, ValueError, "did you mean 'gaussian'"),
+        (repeated_game_v1, {"game": "shaply"}, ValueError, "did you mean 'shapley'"),
+        (repeated_game_v1, {"game": UNEQUAL, "game_settings": {"seed": 1}}, ValueError, "given by name"),
+        (experts_v1, {"num_agents": 2, "stream": "adaptive"}, ValueError, "one agent"),
+        (experts_v1, {"stream": "gausian"}, ValueError, "did you mean 'gaussian'"),
     ],
 )
 def test_bad_options(module, options, error, message):
@@ -268,16 +270,16 @@ def _play(environment, *, seed=None, rounds=10**9):
 
 def test_opponents_must_say_who_sits_where():
     with pytest.raises(TypeError, match=r'as in \{"player_1": "hedge"\}, got \'hedge\''):
-        repeated_game_v0.parallel_env(game="jordan", opponents="hedge")
+        repeated_game_v1.parallel_env(game="jordan", opponents="hedge")
     with pytest.raises(ValueError, match="unknown player '1': known: player_0, player_1, player_2"):
-        repeated_game_v0.parallel_env(game="jordan", opponents={1: "hedge"})
+        repeated_game_v1.parallel_env(game="jordan", opponents={1: "hedge"})
 
 
 @pytest.mark.parametrize(
     ("cycles", "error"), [(0, ValueError), (-1, ValueError), (1.5, TypeError), ("3", TypeError)]
 )
 def test_max_cycles_set_later_is_checked(cycles, error):
-    env = experts_v0.parallel_env()
+    env = experts_v1.parallel_env()
     env.max_cycles = cycles
     with pytest.raises(error, match="max_cycles must be"):
         env.reset(seed=0)

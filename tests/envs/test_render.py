@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pettingzoo.test import render_test
 
-from regret_envs import experts_v0, weighted_rps_v0
+from regret_envs import experts_v1, weighted_rps_v1
 from regret_envs.envs.parallel import EpisodeError
 
 
@@ -21,8 +21,8 @@ def no_window(monkeypatch):
 @pytest.mark.parametrize(
     ("module", "options"),
     [
-        (weighted_rps_v0, {"opponents": {"player_1": "hedge"}}),
-        (experts_v0, {"num_agents": 2, "num_actions": 12}),
+        (weighted_rps_v1, {"opponents": {"player_1": "hedge"}}),
+        (experts_v1, {"num_agents": 2, "num_actions": 12}),
     ],
 )
 def test_pettingzoo(module, options):
@@ -33,7 +33,7 @@ def test_pettingzoo(module, options):
 
 
 def test_pictures_change_with_play():
-    environment = gymnasium.make("regret_envs/WeightedRPS-v0", render_mode="rgb_array", horizon=3)
+    environment = gymnasium.make("regret_envs/WeightedRPS-v1", render_mode="rgb_array", horizon=3)
     environment.reset(seed=0)
     before = environment.render()
     environment.step([0.0, 0.2, 0.8])
@@ -49,7 +49,7 @@ def test_pictures_change_with_play():
 
 
 def test_a_line_a_round():
-    environment = gymnasium.make("regret_envs/WeightedRPS-v0", render_mode="ansi", horizon=3)
+    environment = gymnasium.make("regret_envs/WeightedRPS-v1", render_mode="ansi", horizon=3)
     environment.reset(seed=0)
     assert environment.render() == "round 0/3"
     environment.step([1.0, 0.0, 0.0])
@@ -62,14 +62,14 @@ def test_a_line_a_round():
 def test_no_drawing_library_without_a_picture():
     code = """
 import sys
-from regret_envs import weighted_rps_v0
-environment = weighted_rps_v0.parallel_env(horizon=1, render_mode="ansi")
+from regret_envs import weighted_rps_v1
+environment = weighted_rps_v1.parallel_env(horizon=1, render_mode="ansi")
 environment.reset(seed=0)
 environment.render()
-weighted_rps_v0.parallel_env(render_mode="rgb_array")
+weighted_rps_v1.parallel_env(render_mode="rgb_array")
 assert not {"matplotlib", "torch", "pandas", "scipy.stats", "ray"} & set(sys.modules)
 sys.modules["matplotlib"] = None
-environment = weighted_rps_v0.parallel_env(render_mode="rgb_array")
+environment = weighted_rps_v1.parallel_env(render_mode="rgb_array")
 environment.reset(seed=0)
 try:
     environment.render()
@@ -82,6 +82,6 @@ else:
 
 
 def test_rendering_before_reset_says_what_to_do():
-    env = gymnasium.make("regret_envs/Experts-v0", render_mode="ansi").unwrapped
+    env = gymnasium.make("regret_envs/Experts-v1", render_mode="ansi").unwrapped
     with pytest.raises(EpisodeError, match=r"nothing to render yet: call reset\(\)"):
         env.render()

@@ -14,7 +14,7 @@ STREAM = streams.BiasedGaussian(3)
 
 
 def vector(num_envs=3, **options):
-    return gymnasium.make_vec("regret_envs/Experts-v0", num_envs=num_envs, stream=STREAM, **options)
+    return gymnasium.make_vec("regret_envs/Experts-v1", num_envs=num_envs, stream=STREAM, **options)
 
 
 @pytest.mark.parametrize("feedback", ["full", "bandit"])
@@ -24,7 +24,7 @@ def test_a_list_of_seeds_gives_every_run_its_own(feedback):
     batch.reset(seed=seeds)
     steps = [batch.step(actions) for _ in range(5)]
     for r, seed in enumerate(seeds):
-        single = gymnasium.make("regret_envs/Experts-v0", stream=STREAM, horizon=5, feedback=feedback)
+        single = gymnasium.make("regret_envs/Experts-v1", stream=STREAM, horizon=5, feedback=feedback)
         single.reset(seed=seed)
         for step in steps:
             observation, reward, _, _, info = single.step(actions[r])
@@ -42,7 +42,7 @@ def test_attributes_of_the_runs_of_a_batch():
     assert [masks.tolist() for masks in batch.call("action_masks")] == [[True] * 3] * 3
     batch.set_attr("horizon", 1)
     batch.reset(seed=0)
-    assert batch.step(np.zeros((3, 3)))[3].all()
+    assert batch.step(np.zeros((3, 3)))[2].all()
     batch.set_attr("horizon", [2, 2, 2])
     assert batch.horizon == 2
     with pytest.raises(ValueError, match="share their settings"):
@@ -62,7 +62,7 @@ def test_autoreset_modes_in_any_spelling(spelling):
 
 def test_some_runs_are_reset_and_the_others_go_on():
     actions = np.random.default_rng(0).dirichlet(np.ones(3), (8, 4))
-    batch, whole = (vector(4, horizon=5, autoreset_mode="Disabled") for _ in range(2))
+    batch, whole = (vector(4, horizon=5, action_mode="strict", autoreset_mode="Disabled") for _ in range(2))
     for environment in (batch, whole):
         environment.reset(seed=3)
         environment.step(actions[0])
@@ -77,12 +77,12 @@ def test_some_runs_are_reset_and_the_others_go_on():
         np.testing.assert_array_equal(ours[1][~mask], theirs[1][~mask])
         np.testing.assert_array_equal(ours[4]["losses"][mask], fresh[t - 2])
         np.testing.assert_allclose(ours[4]["policy"], actions[t], rtol=1e-15)
-        np.testing.assert_array_equal(ours[3], ~mask & (t == 4))
+        np.testing.assert_array_equal(ours[2], ~mask & (t == 4))
     with pytest.raises(EpisodeError, match=r"over in runs \[0, 2\]"):
         batch.step(actions[5])
     batch.reset(options={"reset_mask": ~mask})
-    assert not batch.step(actions[5])[3].any()
-    np.testing.assert_array_equal(batch.step(actions[6])[3], mask)
+    assert not batch.step(actions[5])[2].any()
+    np.testing.assert_array_equal(batch.step(actions[6])[2], mask)
     batch.reset(options={"reset_mask": mask})
     np.testing.assert_array_equal(batch.step(actions[7])[0][:, 0], np.float32([0.6, 0.2, 0.6, 0.2]))
     batch.reset(seed=3)
@@ -129,5 +129,5 @@ def test_seeds_of_numpy():
 
 
 def test_presets_with_discrete_actions():
-    batch = gymnasium.make_vec("regret_envs/ShapleyDiscrete-v0", num_envs=4)
+    batch = gymnasium.make_vec("regret_envs/ShapleyDiscrete-v1", num_envs=4)
     assert batch.single_action_space.n == 3 and batch.reset(seed=0)[0].shape == (4, 10)

@@ -7,7 +7,7 @@ import copy
 import numpy as np
 import pytest
 
-from regret_envs import games, repeated_game_v0, simulate, streams
+from regret_envs import games, repeated_game_v1, simulate, streams
 from regret_envs.agents import Hedge
 from regret_envs.agents.base import Agent
 from regret_envs.feedback import Bandit, Corrupted, Delayed, Noisy, Pure
@@ -89,7 +89,7 @@ def test_an_environment_meets_the_losses_of_simulate(feedback, layers):
     game = GAMES["three players"]
     agents = [Hedge(0.3) for _ in range(3)]
     play = simulate(game, agents, horizon=HORIZON, seed=4, feedback=layers, record=("policies", "losses"))
-    env = repeated_game_v0.parallel_env(
+    env = repeated_game_v1.parallel_env(
         game=game,
         horizon=HORIZON,
         action_mode="strict",
@@ -144,7 +144,7 @@ def test_the_hooks_are_told_drawn_actions_where_actions_are_drawn():
 
 def test_an_environment_tells_its_opponents():
     opponent = Recording()
-    env = repeated_game_v0.parallel_env(
+    env = repeated_game_v1.parallel_env(
         game=GAMES["unequal"], horizon=3, action_mode="strict", opponents={"player_1": opponent}
     )
     env.reset(seed=0)

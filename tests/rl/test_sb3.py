@@ -19,7 +19,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import VecEnvWrapper, VecFrameStack, VecMonitor, VecNormalize
 
 import regret_envs  # noqa: F401
-from regret_envs import biased_gaussian_v0, experts_v0, repeated_game_v0, simulate, streams, weighted_rps_v0
+from regret_envs import biased_gaussian_v1, experts_v1, repeated_game_v1, simulate, streams, weighted_rps_v1
 from regret_envs.agents import Hedge, Uniform, from_sb3
 from regret_envs.envs import sb3_vec_env
 from regret_envs.feedback import Bandit
@@ -48,7 +48,7 @@ def test_ppo_learns_and_stands_beside_hedge(example, capsys):
 
 def test_the_example_and_the_leaderboard(example, run_example, tmp_path):
     printed = run_example("train_sb3")
-    assert "<PPO, action_mode='normalize'>" in printed and "Hedge" in printed
+    assert "<PPO, action_mode='softmax'>" in printed and "Hedge" in printed
     # The example's second command line, from the folder in which the trained policy lies.
     shutil.copy(example("train_sb3").__file__, tmp_path)
     agents = "hedge,swap-attention,train_sb3:trained"
@@ -70,7 +70,7 @@ def test_the_example_and_the_leaderboard(example, run_example, tmp_path):
     ],
 )
 def test_gymnasium_environments(name, options):
-    environment = gymnasium.make(f"regret_envs/{name}-v0", horizon=10, **options)
+    environment = gymnasium.make(f"regret_envs/{name}-v1", horizon=10, **options)
     check_env(environment.unwrapped, skip_render_check=True)
     if options.get("action_mode") == "discrete":
         model = DQN("MlpPolicy", environment, learning_starts=50, device="cpu", seed=0).learn(200)
@@ -82,7 +82,7 @@ def test_gymnasium_environments(name, options):
     assert np.isfinite(play.regret()).all()
 
 
-@pytest.mark.parametrize("module", [experts_v0, biased_gaussian_v0, repeated_game_v0, weighted_rps_v0])
+@pytest.mark.parametrize("module", [experts_v1, biased_gaussian_v1, repeated_game_v1, weighted_rps_v1])
 def test_supersuit_copies_face_losses_of_their_own(module):
     environment = supersuit.pettingzoo_env_to_vec_env_v1(module.parallel_env(horizon=5))
     copies = supersuit.concat_vec_envs_v1(environment, 3, base_class="gymnasium")
@@ -91,13 +91,13 @@ def test_supersuit_copies_face_losses_of_their_own(module):
     for _ in range(12):  # over two resets
         observations, _, _, _, infos = copies.step(actions)
     assert observations.shape == (6, 10)
-    if module in (experts_v0, biased_gaussian_v0):
+    if module in (experts_v1, biased_gaussian_v1):
         seen = {tuple(info["losses"]) for info in infos}
         assert len(seen) == 3  # two agents of each copy face the same losses
 
 
 BIASED = {"bias_scale": 1.0}
-NAME = "regret_envs/BiasedGaussian-v0"
+NAME = "regret_envs/BiasedGaussian-v1"
 
 
 def assert_same_return(model, environment):

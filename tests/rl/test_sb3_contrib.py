@@ -32,7 +32,7 @@ BIASED = {"bias_scale": 1.0}
 )
 def test_return_and_regret_of_a_trained_model(algorithm, policy, action_mode, settings):
     environment = VecMonitor(
-        sb3_vec_env("regret_envs/BiasedGaussian-v0", 32, horizon=20, action_mode=action_mode, **BIASED)
+        sb3_vec_env("regret_envs/BiasedGaussian-v1", 32, horizon=20, action_mode=action_mode, **BIASED)
     )
     model = algorithm(policy, environment, n_steps=20, seed=0, device="cpu", **settings).learn(15_000)
     evaluate = evaluate_masked if algorithm is MaskablePPO else evaluate_policy
@@ -49,7 +49,7 @@ def test_return_and_regret_of_a_trained_model(algorithm, policy, action_mode, se
 
 def test_a_recurrent_model_remembers():
     """Its state makes a difference: the first round of a run is played alike whatever went before."""
-    environment = sb3_vec_env("regret_envs/BiasedGaussian-v0", 4, horizon=6)
+    environment = sb3_vec_env("regret_envs/BiasedGaussian-v1", 4, horizon=6)
     agent = from_sb3(RecurrentPPO("MlpLstmPolicy", environment, n_steps=6, seed=0, device="cpu"))
     agent.reset(3, horizon=6, num_runs=2, rng=np.random.default_rng(0))
     first = agent.act().copy()

@@ -12,7 +12,7 @@ pytest.importorskip("torchrl", minversion="0.14")
 from torchrl.envs import GymWrapper, PettingZooWrapper
 from torchrl.envs.utils import check_env_specs
 
-from regret_envs import repeated_game_v0, simulate, streams
+from regret_envs import repeated_game_v1, simulate, streams
 from regret_envs.agents import from_policy
 from regret_envs.envs import ENVIRONMENTS
 
@@ -28,8 +28,8 @@ def test_vector_environments(name, autoreset_mode, action_mode):
     check_env_specs(environment)
     rollout = environment.rollout(12, break_when_any_done=False)
     assert rollout.shape == (6, 12)
-    truncated = rollout["next", "truncated"][..., 0]
-    assert (truncated == (torch.arange(12) % 5 == 4)).all()
+    terminated = rollout["next", "terminated"][..., 0]
+    assert (terminated == (torch.arange(12) % 5 == 4)).all()
     # The last observation of an episode is its own: time 1. The one after it belongs to the next: time 0.
     time = rollout["next", "observation"][..., 0]
     assert (time[:, [4, 9]] == 1).all() and (rollout["observation"][:, [5, 10], 0] == 0).all()
@@ -39,7 +39,9 @@ def test_a_rollout_has_the_numbers_of_simulate():
     def follow(observations):
         return torch.softmax(-3 * torch.as_tensor(observations)[..., -3:], -1)
 
-    vector = gymnasium.make_vec("regret_envs/Experts-v0", num_envs=8, horizon=15, autoreset_mode="Disabled")
+    vector = gymnasium.make_vec(
+        "regret_envs/Experts-v1", num_envs=8, horizon=15, action_mode="strict", autoreset_mode="Disabled"
+    )
     environment = GymWrapper(vector)
     environment.set_seed(5)
     vector.reset(seed=5)
@@ -50,7 +52,7 @@ def test_a_rollout_has_the_numbers_of_simulate():
         auto_reset=False,
         tensordict=tensordict,
     )
-    agent = from_policy(lambda observations: follow(observations).numpy())
+    agent = from_policy(lambda observations: follow(observations).numpy(), action_mode="strict")
     play = simulate(streams.Gaussian(3), agent, horizon=15, num_runs=8, seed=5)
     incurred = np.trace(play.play_losses[0], axis1=1, axis2=2)
     np.testing.assert_allclose(-rollout["next", "reward"].sum((1, 2)), incurred, rtol=0, atol=2e-5)
@@ -59,7 +61,7 @@ def test_a_rollout_has_the_numbers_of_simulate():
 @pytest.mark.filterwarnings("ignore:PettingZoo in TorchRL is tested")
 @pytest.mark.parametrize("options", [{}, {"action_mode": "discrete"}, {"feedback": "bandit"}])
 def test_pettingzoo_environments(options):
-    environment = PettingZooWrapper(repeated_game_v0.parallel_env(game="jordan", horizon=6, **options))
+    environment = PettingZooWrapper(repeated_game_v1.parallel_env(game="jordan", horizon=6, **options))
     check_env_specs(environment)
     rollout = environment.rollout(9)
     assert rollout.shape == (6,)

@@ -64,7 +64,7 @@ def test_a_room_is_deleted_with_its_folder(name, site):
     without = listing(site)
     assert not any(n in without for n in own)
     kept = {n for other, room in ROOMS.items() if other != name for n in offered(room)}
-    assert all(n in without for n in kept | {"regret_envs/Experts-v0", "linear-attention", "fig1"})
+    assert all(n in without for n in kept | {"regret_envs/Experts-v1", "linear-attention", "fig1"})
 
 
 def test_what_rooms_name_is_there():
