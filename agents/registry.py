@@ -88,6 +88,9 @@ def make(spec: str, *, objects: Mapping[str, Agent] | None = None) -> Agent:
             has = f"{name} has {', '.join(known)}" if known else f"{name} has no settings"
             near = f"; {near_matches(key, known)}" if known else ""
             raise SpecError(f"unknown setting {key!r} of agent {name!r}{near} ({has})")
+    for key, parameter in known.items():
+        if parameter.default is parameter.empty and parameter.kind in _NAMED and key not in settings:
+            raise SpecError(f"agent {name!r} needs {key}: write {name}[{key}=...]")
     for key in _agent_settings(cls) & settings.keys():
         if is_list(settings[key]):
             settings[key] = tuple(make(inner, objects=objects) for inner in specs_in(settings[key]))
@@ -104,6 +107,9 @@ def make(spec: str, *, objects: Mapping[str, Agent] | None = None) -> Agent:
     if not isinstance(agent, Agent):
         raise AgentImportError(f"{name} made {agent!r}, which is not a regret_envs.agents.Agent")
     return agent
+
+
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 def _load(target: str, requires: str | None) -> Callable[..., Agent]:

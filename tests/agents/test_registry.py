@@ -186,6 +186,11 @@ def test_make_custom_agents(mine):
             SpecError,
             "agent 'blum-mansour[copies=3]': copies must be an agent, got 3",
         ),
+        (
+            "a_users_package.mine:taught[alpha=2]",
+            SpecError,
+            "agent 'a_users_package.mine:taught' needs teacher: write a_users_package.mine:taught[teacher=...]",
+        ),
         ("a_module_that_nobody_has:A", AgentImportError, "module 'a_module_that_nobody_has' does not import"),
         ("a_users_package.broken:A", AgentImportError, "module 'a_users_package.broken' does not import"),
         (
