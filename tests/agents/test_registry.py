@@ -189,7 +189,7 @@ def test_make_custom_agents(mine):
         (
             "a_users_package.mine:taught[alpha=2]",
             SpecError,
-            "agent 'a_users_package.mine:taught' needs teacher: write a_users_package.mine:taught[teacher=...]",
+            "'a_users_package.mine:taught' needs teacher: write a_users_package.mine:taught[teacher=...]",
         ),
         ("a_module_that_nobody_has:A", AgentImportError, "module 'a_module_that_nobody_has' does not import"),
         ("a_users_package.broken:A", AgentImportError, "module 'a_users_package.broken' does not import"),
