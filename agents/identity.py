@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +35,22 @@ def source_hash(spec: str) -> str | None:
     digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in _checkpoint_files(spec)]
     digests += _prompts(spec)
     digests += [_digest(sources(module)) for module in custom_modules(spec)]
+    digests += _named_files(spec)
     digests.sort()
     if len(digests) < 2:
         return digests[0] if digests else None
     return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def _named_files(spec: str) -> list[str]:
+    """The hashes of the files that settings of custom agents name by absolute paths."""
+    paths = [
+        Path(value)
+        for custom in custom_specs(spec)
+        for value in parse(custom)[1].values()
+        if isinstance(value, str) and Path(value).is_absolute()
+    ]
+    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths if path.is_file()]
 
 
 def _digest(found: Sources) -> str:
@@ -107,6 +121,42 @@ def is_built_in(spec: str) -> bool:
     inner = [text.partition("[")[0].strip() for text in _nested(name, settings)]
     nested = all(is_built_in(text) for text in _nested(name, settings) if "[" in text)
     return name in AGENTS and ":" not in spec and nested and not (set(inner) & (others - AGENTS.keys()))
+
+
+def located(spec: str, folder: Path) -> str:
+    """The spec with the files and folders that it names as they are found from another folder.
+
+    What does not lie there, and words that name agents, stay as they are written.
+    """
+    names = {*AGENTS, *built_in()}
+
+    def found(path: str) -> str:
+        return path if path in names or not (folder / path).exists() else str(folder / path)
+
+    return _with_paths(spec, found)
+
+
+def portable(spec: str) -> str:
+    """A located spec with the names of its files alone: the same wherever its folder lies."""
+    return _with_paths(spec, lambda path: Path(path).name if Path(path).is_absolute() else path)
+
+
+def _with_paths(spec: str, replaced: Callable[[str], str]) -> str:
+    def rewritten(word: re.Match[str]) -> str:
+        path = replaced(word[3])
+        if path == word[3]:
+            return word[0]
+        if word[1] != CHECKPOINT:
+            return word[1] + repr(path)
+        # A name within a spec has no blanks and brackets.
+        return word[0] if re.search(r"[\s,=\[\](){}]", path) else CHECKPOINT + path
+
+    return _WORD.sub(rewritten, spec)
+
+
+_WORD = re.compile(
+    rf"""({CHECKPOINT}|=\s*(?!{CHECKPOINT}))(["']?)([^"'\[\](),={{}}\s][^"'\[\](),={{}}]*)\2"""
+)
 
 
 def custom_specs(spec: str) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from regret_envs.agents import registry
+from regret_envs.agents.identity import portable
 from regret_envs.benchmarks.running.rows import Cells, Engine
 from regret_envs.benchmarks.tasks.task import Task
 
@@ -80,6 +81,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         task: dict[str, Any] = msgspec.to_builtins(self.task)
         del task["summary"]
         task["settings"] = {k: v for k, v in task["settings"].items() if k not in self.files}
+        task["opponents"] = list(map(portable, self.task.opponents))
         # Left out where they say nothing, so that the keys of tasks without them stay what they were.
         for later in ("feedback", "opponents", "seat", "rounds"):
             if not task[later]:
@@ -95,12 +97,16 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def identity(self) -> str:
         """Hash of what is measured: task, data, who sits where, versions, sources and the engine."""
-        seats: list[Any] = [] if len(self.seats) == 1 else [self.seats, self.seat]
+        seats: list[Any] = []
+        if len(self.seats) > 1:
+            others = self.seat is not None
+            named = [portable(s) if others and i != self.seat else s for i, s in enumerate(self.seats)]
+            seats = [named, self.seat]
         versions = {name: v for spec in self.seats for name, v in registry.versions(spec).items()}
         engine = [] if self.engine == "numpy" else [{"engine": self.engine}]
         inputs = [{"inputs": self.inputs}] if self.inputs else []
-        others = [*seats, *([versions] if versions else []), *engine, *inputs]
-        return digest([KEY_VERSION, self._task, self.data, self.agent, self.source, *others])
+        more = [*seats, *([versions] if versions else []), *engine, *inputs]
+        return digest([KEY_VERSION, self._task, self.data, self.agent, self.source, *more])
 
     @cached_property
     def key(self) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from regret_envs import feedback, games, metrics, streams
+from regret_envs.agents import identity
 from regret_envs.feedback import Feedback
 from regret_envs.names import lookup
 from regret_envs.plugins import maker
@@ -125,7 +126,7 @@ def file_settings(task: Task) -> tuple[str, ...]:
 
 
 def located(task: Task, folder: Path) -> Task:
-    """The task with the files of its settings as they are found from a folder, that of its suite."""
+    """The task with the files of its settings and of its opponents as found from the folder of its suite."""
     found = dict(task.settings)
     for name, value in task.settings.items():
         is_custom = ":" in task.world and task.world not in _PATHS
@@ -133,7 +134,8 @@ def located(task: Task, folder: Path) -> Task:
             (folder / value).is_file() if is_custom else name in _PATHS.get(task.world, ())
         ):
             found[name] = str(folder / value)
-    return msgspec.structs.replace(task, settings=found)
+    opponents = tuple(identity.located(spec, folder) for spec in task.opponents)
+    return msgspec.structs.replace(task, settings=found, opponents=opponents)
 
 
 _PATHS = {

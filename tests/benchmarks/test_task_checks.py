@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from conftest import invoke
 
+from regret_envs.agents.identity import located, portable
 from regret_envs.benchmarks.running import planning
 from regret_envs.benchmarks.running.results import read
 from regret_envs.benchmarks.tasks.checks import SuiteError, check_task, fault_of_id, sanitized_id
@@ -168,3 +169,53 @@ def test_a_suite_is_portable(folder, monkeypatch):
     (moved / "losses.csv").write_text("0.1,0.9\n0.8,0.3\n0.2,0.6\n")
     edited_keys = [cell.key for cell in planning.plan("s", again, ["uniform"], runs=1, seed=0)]
     assert not set(edited_keys) & set(before)
+
+
+def test_files_of_opponents_lie_beside_the_suite(folder):
+    away = folder / "away"
+    away.mkdir()
+    (away / "policy.npy").write_bytes(b"1")
+    (away / "hedge").write_text("a file that is called as an agent")
+    (away / "an_opponent.py").write_text(
+        "from regret_envs.agents import Uniform\n"
+        "class Own(Uniform):\n"
+        "    def __init__(self, policy: str, other: str = ''):\n"
+        "        open(policy).close()\n"
+    )
+    (away / "my.toml").write_text(
+        TASK.replace("streams.gaussian", "games.chicken")
+        + "opponents = ['an_opponent:Own[policy=policy.npy,other=hedge]']\n"
+    )
+    (task,) = read_suite("away/my.toml")
+    assert task.opponents == (f"an_opponent:Own[policy={str(away / 'policy.npy')!r},other=hedge]",)
+    (cell,) = planning.plan("s", [task], ["uniform"], runs=1, seed=0)
+    moved = away.rename(folder / "moved")
+    (again,) = planning.plan("s", read_suite(moved / "my.toml"), ["uniform"], runs=1, seed=0)
+    assert (again.key, again.task_hash) == (cell.key, cell.task_hash)
+    (moved / "policy.npy").write_bytes(b"2")
+    (other,) = planning.plan("s", read_suite(moved / "my.toml"), ["uniform"], runs=1, seed=0)
+    assert other.key != cell.key and other.task_hash != cell.task_hash
+    assert invoke("run", "--suite", "moved/my.toml", "--agents", "uniform", "--runs", 2).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "there"),
+    [
+        ("checkpoint:runs/lsa", "checkpoint:{}/runs/lsa"),
+        ("checkpoint:runs/lsa[step_size=2.0]", "checkpoint:{}/runs/lsa[step_size=2.0]"),
+        ("blum-mansour[copies=checkpoint:runs/lsa]", "blum-mansour[copies=checkpoint:{}/runs/lsa]"),
+        (
+            "hedged[members=(universal[weights=w.npz],hedge)]",
+            "hedged[members=(universal[weights='{}/w.npz'],hedge)]",
+        ),
+        ("llm[model=m,prompts='runs']", "llm[model=m,prompts='{}/runs']"),
+        ("hedge[step_size=2.0]", "hedge[step_size=2.0]"),
+        ("stackelberg-leader[follower={{agent}}]", "stackelberg-leader[follower={{agent}}]"),
+    ],
+)
+def test_located_specs(folder, spec, there):
+    (folder / "runs" / "lsa").mkdir(parents=True)
+    (folder / "w.npz").write_bytes(b"")
+    found = located(spec.replace("{{", "{").replace("}}", "}"), folder)
+    assert found == there.replace("{{", "{").replace("}}", "}").replace("{}", str(folder))
+    assert str(folder) not in portable(found)
