@@ -225,8 +225,8 @@ def _string_text(value: str) -> str:
     if not bare:
         return repr(value)
     if is_list(value):
-        inner = specs_in(value)
-        return f"({','.join(map(_text, inner))}{',' * (len(inner) == 1)})"
+        last = "," if value[:-1].rstrip().endswith(",") else ""
+        return f"({','.join(map(_text, specs_in(value)))}{last})"
     try:
         return canonical(value)
     except SpecError:  # a word that is not a spec, such as a path

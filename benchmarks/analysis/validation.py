@@ -27,6 +27,7 @@ def validate(
     seed: int = 0,
     num_workers: int | None = None,
     allow_llm: bool = False,
+    force: bool = False,
 ) -> list[Verdict]:
     """Play agents on tasks and test whether their regret vanishes.
 
@@ -36,16 +37,17 @@ def validate(
     Args:
         agents: specs, or names to specs and agent objects, as in `evaluate`.
         tasks: suites, tasks and suite files as on the command line, or task objects.
-        runs: runs a task, except where the task fixes them; None: the suite's.
+        runs: runs per task, except where the task fixes them; None: the suite's.
         seed: the seed of the play and of the resamples.
         num_workers: processes; None: this process.
         allow_llm: whether language models that a suite file names may connect.
+        force: as in `evaluate`.
 
     Raises:
         RuntimeError: if a cell failed; names it.
         ValueError: as `evaluate`.
     """
-    chosen = find_tasks(tasks) if isinstance(tasks, str) else list(tasks)
+    chosen = find_tasks(tasks, force=force) if isinstance(tasks, str) else list(tasks)
     rows = evaluate(
         agents,
         tasks=regret_tasks(chosen),
@@ -53,6 +55,7 @@ def validate(
         seed=seed,
         num_workers=num_workers,
         allow_llm=allow_llm,
+        force=force,
     )
     for row in rows:
         if row.status == "failed":

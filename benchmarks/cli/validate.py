@@ -16,6 +16,7 @@ from regret_envs.benchmarks.cli.common import (
     chosen_agents,
     chosen_tasks,
     executor_option,
+    force_option,
     plan_errors,
     say,
     yes_option,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     help="Suites or tasks, comma-separated.",
 )
 @click.option("--agents", shell_complete=complete.agents, required=True, help="Agent specs, comma-separated.")
-@click.option("--runs", type=click.IntRange(min=1), help="Runs a task.  [default: the suite's]")
+@click.option("--runs", type=click.IntRange(min=1), help="Runs per task.  [default: the suite's]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--format", "format_", type=click.Choice(["table", "json", "md"]), default="table")
 @click.option(
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 @log_level_option
 @cell_timeout_option
 @yes_option
+@force_option
 @allow_llm_option
 @click.pass_context
 def validate_command(
@@ -61,6 +63,7 @@ def validate_command(
     executor: str,
     cell_timeout: float | None,
     yes: bool,
+    force: bool,
     allow_llm: bool,
 ) -> None:
     """Play agents and test whether their regret vanishes, with Holm's correction over tasks and agents.
@@ -77,9 +80,9 @@ def validate_command(
     specs, lacking, _ = chosen_agents(agents)
     for line in lacking:
         say(line)
-    tasks = validation.regret_tasks(chosen_tasks(suite))
+    tasks = validation.regret_tasks(chosen_tasks(suite, force=force))
     with plan_errors():
-        cells = plan(suite, tasks, specs, runs=runs or default_runs(suite), seed=seed)
+        cells = plan(suite, tasks, specs, runs=runs or default_runs(suite), seed=seed, force=force)
     measure = functools.partial(runner.measure, allow_llm=allow_llm)
     # Every round is too much for the results file; answers of language models are kept in their cache.
     with tempfile.TemporaryDirectory() as folder:

@@ -37,6 +37,7 @@ def evaluate(
     num_workers: int | None = None,
     allow_llm: bool = False,
     cell_timeout: float | None = None,
+    force: bool = False,
 ) -> list[Row]:
     """Run agents on tasks; the rows go to `leaderboard`, `compare`, `report` or a `results.Writer`.
 
@@ -51,6 +52,7 @@ def evaluate(
         num_workers: worker processes; None: this process, for agents that do not pickle.
         allow_llm: whether language models connect that a suite file names.
         cell_timeout: seconds that a cell (up to 64 runs) may run; one that runs longer fails. None: no limit.
+        force: whether to play what is estimated not to end or not to fit into memory.
 
     Raises:
         ValueError: if an object has the name of a registered agent, or a name or spec is malformed; and as
@@ -65,10 +67,13 @@ def evaluate(
                 f"{name!r} cannot name an agent object: choose a word that does not name an agent"
             )
     specs = [agent if isinstance(agent, str) else name for name, agent in named.items()]
-    chosen = find_tasks(tasks) if isinstance(tasks, str) else list(tasks)
+    chosen = find_tasks(tasks, force=force) if isinstance(tasks, str) else list(tasks)
+    planned = planning.plan(
+        "evaluate", chosen, specs, runs=runs, seed=seed, force=force, inputs=_inputs(specs)
+    )
     cells = [
         msgspec.structs.replace(cell, source=_source(live[cell.agent])) if cell.agent in live else cell
-        for cell in planning.plan("evaluate", chosen, specs, runs=runs, seed=seed, inputs=_inputs(specs))
+        for cell in planned
     ]
     make = functools.partial(registry.make, objects=live)
     measure = functools.partial(runner.measure, make=make, allow_llm=allow_llm)

@@ -312,7 +312,7 @@ def test_canonical_text_is_stable_and_tells_values_apart(value):
 def test_text_that_is_quoted_is_text(text):
     _, settings = parse(f"m:A[prompt={text!r},b=1]")
     assert settings == {"prompt": text, "b": 1}
-    # Text in parentheses may be a list of specs, of which (a) and (a,) are the same.
+    # Text in parentheses may be a list of specs, of which (a,b) and (a, b) are the same.
     stays = "[" not in text and text[:1] != "("
     assert parse(canonical(f"m:A[prompt={text!r}]"))[1]["prompt"] == text or not stays
 
@@ -358,6 +358,10 @@ def test_the_agent_gets_what_was_written_and_the_key_is_canonical(mine):
         [cell] = planning.plan("s", [TASKS["weighted_rps_t20"]], [spec], runs=1, seed=0)
         [row, *_] = runner.measure(pickle.loads(pickle.dumps(cell)))
         assert row.status == "ok" and row.agent == canonical(spec)
+
+
+def test_one_word_in_parentheses_and_a_list_of_one_have_keys_of_their_own():
+    assert canonical("m:A[a=(x)]") == "m:A[a=(x)]" != canonical("m:A[a=(x,)]") == "m:A[a=(x,)]"
 
 
 def test_text_that_looks_like_code_is_not_looked_for():

@@ -75,3 +75,19 @@ def test_what_fails_is_said_and_status_1(tmp_path, monkeypatch):
     assert told.exit_code == 1
     assert "bad:Bad on language_alternating_d2_t20: failed: RuntimeError: out of ideas" in told.stderr
     assert "| language_alternating_d2_t20 | hedge" in told.stdout
+
+
+def test_what_is_estimated_not_to_end_needs_force(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.toml").write_text(
+        '[[task]]\nid = "long"\nworld = "games.chicken"\nhorizon = 5\nmetrics = ["external_regret"]\n'
+        'loss_scale = 1.0\nsummary = "s"\n'
+    )
+    monkeypatch.setattr("regret_envs.benchmarks.tasks.size.MOST_ROUNDS", 4)
+    args = ["validate", "--suite", "my.toml", "--agents", "hedge", "--executor", "local:1"]
+    told = CliRunner().invoke(main, args)
+    assert told.exit_code == 2 and "--force" in told.stderr
+    assert "| long | hedge" in CliRunner().invoke(main, [*args, "--force"]).stdout
+    with pytest.raises(ValueError, match="force=True"):
+        validate(["hedge"], tasks="my.toml")
+    assert len(validate(["hedge"], tasks="my.toml", force=True)) == 1
