@@ -243,7 +243,7 @@ class Rounds:
             return project_to_simplex(x)
         if self._mode == "strict":
             good = kernel.on_simplex(x)
-            if known(action) and not good.all():
+            if known(good) and not good.all():
                 raise ActionError(f"the action of {who} is off the simplex: {action}")
             return jnp.where(good, x, jnp.nan)
         mass = jnp.maximum(x, 0.0)

@@ -83,8 +83,8 @@ def test_spaces_are_those_of_pettingzoo():
 
 def test_bandit_play_of_one_hot_policies_is_that_of_pettingzoo():
     """Where the drawn action is certain, bandit feedback is the same, opponents' estimates included."""
-    theirs = repeated_game_v1.parallel_env(game=GAME, horizon=9, feedback="bandit", action_mode="strict")
-    ours = rj.RepeatedGame(GAME, horizon=9, feedback="bandit", action_mode="strict")
+    theirs = repeated_game_v1.parallel_env(game=GAME, horizon=9, feedback="bandit", action_mode="normalize")
+    ours = rj.RepeatedGame(GAME, horizon=9, feedback="bandit", action_mode="normalize")
     rng, key = np.random.default_rng(0), jax.random.key(0)
     theirs.reset(seed=0)
     _, state = ours.reset(key)
@@ -101,7 +101,7 @@ def test_bandit_play_of_one_hot_policies_is_that_of_pettingzoo():
 
 
 def test_bandit_actions_are_drawn_from_the_policies():
-    env = rj.RepeatedGame("weighted_rps", horizon=400, feedback="bandit")
+    env = rj.RepeatedGame("weighted_rps", horizon=400, feedback="bandit", action_mode="strict")
     policy = jnp.array([0.5, 0.3, 0.2])
     actions = dict.fromkeys(env.agents, policy)
 

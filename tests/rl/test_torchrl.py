@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torchrl", minversion="0.14")
 
 from torchrl.envs import GymWrapper, PettingZooWrapper
-from torchrl.envs.utils import check_env_specs
+from torchrl.envs.utils import ExplorationType, check_env_specs, set_exploration_type
 
 from regret_envs import repeated_game_v1, simulate, streams
 from regret_envs.agents import from_policy
@@ -72,3 +72,12 @@ def test_the_example(run_example):
     rewards = [float(x) for x in re.findall(r"reward per round ([-+.\d]+)", run_example("train_torchrl"))]
     # A round against a known bias would bring about 0.85, uniform play 0.
     assert len(rewards) == 20 and rewards[-1] > 0.4 > rewards[0]
+
+
+def test_a_policy_comes_back_as_it_was_trained(example, assert_comes_back):
+    torchrl = example("train_torchrl")
+    actor = torchrl.train(iterations=10)
+    with torch.no_grad(), set_exploration_type(ExplorationType.DETERMINISTIC):
+        rollout = torchrl.make(2_000, seed=7).rollout(20, actor)
+    assert rollout["next", "terminated"][:, -1].all() and not rollout["next", "truncated"].any()
+    assert_comes_back(rollout["next", "reward"].sum((1, 2)).numpy(), torchrl.as_agent(actor))
