@@ -257,6 +257,31 @@ def test_a_ray_of_our_own_beside_a_stale_cluster_file(folder):
     assert "1 of 20 cells failed" in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("where", ["local", "ray"], indirect=True)
+def test_a_cell_that_hangs_fails_after_its_time(where, monkeypatch):
+    """3 of 9 cells sleep for longer than a cell may run; the others end as ever."""
+    monkeypatch.setenv("PAUSE", "0")
+    agent = Path("mine.py")
+    agent.write_text(
+        AGENT.replace(
+            "if num_actions ==", "if self.favourite == 2: time.sleep(600)\n        if num_actions =="
+        )
+    )
+    Path("suite.toml").write_text("".join(TASK.format(d) for d in range(2, 5)))
+    args = [*command(where, kinds=3), "--cell-timeout", "2"]
+    done = subprocess.run(args, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+    # Kind 0 fails with 2 actions, kind 1 with 3; kind 2 always hangs.
+    assert "5 of 9 cells failed" in done.stderr and "ran longer than 2 s" in done.stderr, done.stderr
+
+
+def test_dask_has_no_time_limit(folder):
+    done = subprocess.run(
+        [*command("dask://127.0.0.1:9"), "--cell-timeout", "2"], capture_output=True, text=True
+    )
+    assert done.returncode == 2 and "a thread of a Dask worker cannot be ended" in done.stderr
+
+
 def test_a_driver_that_is_killed_100_times(folder, monkeypatch):
     kinds = 12
     monkeypatch.setenv("PAUSE", "0")
