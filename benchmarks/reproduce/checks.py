@@ -1,7 +1,7 @@
 """What a reproduction reports: rows that say whose number ours is compared with, and can say no.
 
     Check("fig4", "CCE gap, one layer", 0.0908, standard_error=0.0005, lower_is_better=True,
-          published=Reference("0.0832 ± 0.0028", "000, 3.4"))
+          published=Reference("0.0832 ± 0.0028", "arXiv 2607.23333, 3.4"))
     Check("fig4", "CCE gap, uniform", 0.1111, exact=1 / 9)
     Check.of("long-run", "CCE gap, Hedge", gaps, at_most=0.02, reason="Hedge's regret bound")
 
@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from regret_envs.benchmarks.reproduce.papers import cited
 
 if TYPE_CHECKING:
     from regret_envs.benchmarks.analysis.tables import Table
@@ -42,6 +44,7 @@ COLUMNS = (
     "reason",
     "known_miss",
     "holds",
+    "paper",
 )
 
 ERRORS = 3.0
@@ -54,7 +57,8 @@ class Reference:
 
     Args:
         text: "0.0617", or with its error "0.0832 ± 0.0028".
-        source: the seed and section that it is published in, or the implementation that measured it.
+        source: the paper (of `papers.PAPERS`) and section that it is published in, or the implementation
+            that measured it.
 
     Attributes:
         value: the number.
@@ -106,7 +110,7 @@ class Check:
         quantity: what is measured, in a few words, with its unit or settings.
         ours: our number.
         standard_error: of ours over training seeds (or sequences: the quantity says so), None if exact.
-        published: the number in the seed, None where there is none.
+        published: the number in the paper, None where there is none.
         exact: a closed form's or theorem's value; ours must be within 3 standard errors and `tolerance`.
         independent: what another implementation measured.
         at_least: the least that is accepted, None for no bound.
@@ -250,6 +254,7 @@ def _row(check: Check) -> dict[str, str]:
     found: dict[str, float | str | None] = {
         **dict(zip(("published", "published_error", "section"), published, strict=True)),
         **dict(zip(("independent", "independent_error", "implementation"), independent, strict=True)),
+        "paper": "; ".join(cited(f"{published[2]} {check.reason}")),
         "stored": "stored" if check.stored else "",
         "known_miss": None if miss is None else f"{miss.value:g} ± {miss.error:g}: {miss.reason}",
     }
@@ -301,5 +306,6 @@ def show_report(name: str, report: Report) -> None:
         if check.known_miss is not None:
             misses.append(f"Known miss, {check.quantity}: {check.known_miss.reason}")
     columns = ["quantity", "compared with", "ours ± s.e.", "holds"]
-    show([Table(name, columns, rows, numbers=2, note="\n".join([*report.notes, *misses]))])
+    papers = cited(" ".join([*report.notes, *(row[1] for row in rows)]))
+    show([Table(name, columns, rows, numbers=2, note="\n".join([*report.notes, *misses, *papers]))])
     show(report.tables)

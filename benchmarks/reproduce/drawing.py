@@ -18,6 +18,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from regret_envs.benchmarks import plotting
 from regret_envs.benchmarks.plotting.looks import power
 from regret_envs.benchmarks.reproduce.checks import Reference
+from regret_envs.benchmarks.reproduce.papers import cited
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Okabe and Ito's, which color-blind readers tell apart."""
@@ -102,10 +103,11 @@ def save(figure: Figure, path: Path, caption: str) -> None:
     Args:
         figure: the figure.
         path: of the PNG.
-        caption: what the panels, marks and bands are.
+        caption: what the panels, marks and bands are; the papers that it names are cited at its end.
     """
     with plotting.style(), matplotlib.rc_context({"savefig.dpi": 200}):
         figure.savefig(path)
         figure.savefig(path.with_suffix(".pdf"), metadata={"CreationDate": None})
-    lines = textwrap.fill(" ".join(caption.split()), 100)
+    text = " ".join(caption.split())
+    lines = textwrap.fill(" ".join([text, *cited(text)]), 100)
     path.with_suffix(".txt").write_text(lines + "\n", encoding="utf-8")

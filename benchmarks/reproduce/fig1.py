@@ -108,7 +108,7 @@ def _slope(d: int, grid: dict[tuple[int, int], KStar]) -> Check:
         name,
         slope,
         standard_error=error,
-        published=Reference("-0.500", "000, theorem 1, up to logarithms"),
+        published=Reference("-0.500", "arXiv 2607.23333, theorem 1, up to logarithms"),
     )
 
 
@@ -203,7 +203,7 @@ def _local_minimum(k: float) -> list[Check]:
                 float(rise.mean()),
                 standard_error=error,
                 at_least=4 * error,
-                reason="000, 3.1: k* is a local minimizer, by 4 errors",
+                reason="arXiv 2607.23333, 3.1: k* is a local minimizer, by 4 errors",
             )
         )
     return checks

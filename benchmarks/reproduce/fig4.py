@@ -32,20 +32,20 @@ from regret_envs.benchmarks.reproduce.drawing import (
 from regret_envs.benchmarks.reproduce.forecaster import HindsightForecaster
 
 _PUBLISHED_CCE = {
-    1: Reference("0.0832 ± 0.0028", "000, 3.4"),
-    2: Reference("0.0467 ± 0.0095", "000, 3.4"),
-    4: Reference("0.0653 ± 0.0054", "000, 3.4"),
+    1: Reference("0.0832 ± 0.0028", "arXiv 2607.23333, 3.4"),
+    2: Reference("0.0467 ± 0.0095", "arXiv 2607.23333, 3.4"),
+    4: Reference("0.0653 ± 0.0054", "arXiv 2607.23333, 3.4"),
 }
 _PUBLISHED_CE = {
-    "calibrated": Reference("0.0627 ± 0.0018", "000, 4.1"),
-    "uncalibrated": Reference("0.0968 ± 0.0049", "000, 4.1"),
+    "calibrated": Reference("0.0627 ± 0.0018", "arXiv 2607.23333, 4.1"),
+    "uncalibrated": Reference("0.0968 ± 0.0049", "arXiv 2607.23333, 4.1"),
 }
 _PUBLISHED_SWAP = {
-    "calibrated": Reference("0.0956 ± 0.0068", "000, 4.1"),
-    "uncalibrated": Reference("0.1627 ± 0.0110", "000, 4.1"),
+    "calibrated": Reference("0.0956 ± 0.0068", "arXiv 2607.23333, 4.1"),
+    "uncalibrated": Reference("0.1627 ± 0.0110", "arXiv 2607.23333, 4.1"),
 }
-_UNIFORM = Reference("0.1111", "000, 3.4 and 4.1")
-_CLASSICAL = Reference("0.0617", "000, 4.1")
+_UNIFORM = Reference("0.1111", "arXiv 2607.23333, 3.4 and 4.1")
+_CLASSICAL = Reference("0.0617", "arXiv 2607.23333, 4.1")
 
 
 def run(options: Options) -> Report:
@@ -147,8 +147,8 @@ _CAPTION = """
 Self-play in weighted rock–paper–scissors, T = 20, expected losses. (a) CCE gap of trained attention with
 1, 2 and 4 layers. (b) Pairwise CE gap and (c) full-swap CE gap of swap attention, with calibrated and
 with uncalibrated logits. Lines: mean over training seeds; bands: ± one standard error over seeds. Hollow
-diamonds: published values at T = 20 with their printed standard errors, those of one round set side by
-side; black ones are those of uniform play and of Blum–Mansour.
+diamonds: values at T = 20 published in arXiv 2607.23333, with their printed standard errors, those of
+one round set side by side; black ones are those of uniform play and of Blum–Mansour.
 """
 
 

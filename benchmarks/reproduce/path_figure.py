@@ -31,8 +31,8 @@ _LABELS = {
 _CAPTION = """
 Training paths in the plane of a published pair of numbers, a panel for each pair: means over seeds as
 training goes on, from the right or top to where it ends, with bars of one standard error; some steps are
-numbered. Hollow diamond: the published pair with its printed standard errors. Gray: agents that are not
-trained; the dotted line is the floor of R_20, follow the leader.
+numbered. Hollow diamond: the pair published in arXiv 2607.23333, with its printed standard errors.
+Gray: agents that are not trained; the dotted line is the floor of R_20, follow the leader.
 """
 
 

@@ -39,7 +39,7 @@ def run(options: Options) -> Report:
         k = k_star(d, 20)
         step, error = recurrent_minimizer(d, 20, chunks=10 if options.quick else 40)
         what = f"stationary step of training through the fixed point, d = {d}, T = 20"
-        calibration = Reference("1.000", "000, 4.1: calibration d")
+        calibration = Reference("1.000", "arXiv 2607.23333, 4.1: calibration d")
         checks += [
             Check(_FIG, f"{what}: over k*", step / k, standard_error=error / k),
             Check(

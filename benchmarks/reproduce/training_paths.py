@@ -68,31 +68,43 @@ TARGETS = (
         "2 layers: R_20, CCE gap",
         _depth("2 layers"),
         ("regret", "cce"),
-        (Reference("4.380 ± 0.046", "000, 3.3"), Reference("0.0467 ± 0.0095", "000, 3.4")),
+        (
+            Reference("4.380 ± 0.046", "arXiv 2607.23333, 3.3"),
+            Reference("0.0467 ± 0.0095", "arXiv 2607.23333, 3.4"),
+        ),
     ),
     Target(
         "4 layers: R_20, CCE gap",
         _depth("4 layers"),
         ("regret", "cce"),
-        (Reference("4.322 ± 0.017", "000, 3.3"), Reference("0.0653 ± 0.0054", "000, 3.4")),
+        (
+            Reference("4.322 ± 0.017", "arXiv 2607.23333, 3.3"),
+            Reference("0.0653 ± 0.0054", "arXiv 2607.23333, 3.4"),
+        ),
     ),
     Target(
         "1 layer: % moved to FTRL, CCE gap",
         _depth("1 layer"),
         ("mass_to_hedge", "cce"),
-        (Reference("2.71", "000, 3.2"), Reference("0.0832 ± 0.0028", "000, 3.4")),
+        (Reference("2.71", "arXiv 2607.23333, 3.2"), Reference("0.0832 ± 0.0028", "arXiv 2607.23333, 3.4")),
     ),
     Target(
         "swap heads, calibrated: CE, full swap",
         _depth("swap"),
         ("ce", "swap"),
-        (Reference("0.0627 ± 0.0018", "000, 4.1"), Reference("0.0956 ± 0.0068", "000, 4.1")),
+        (
+            Reference("0.0627 ± 0.0018", "arXiv 2607.23333, 4.1"),
+            Reference("0.0956 ± 0.0068", "arXiv 2607.23333, 4.1"),
+        ),
     ),
     Target(
         "swap heads, uncalibrated: CE, full swap",
         _depth("swap"),
         ("ce_uncalibrated", "swap_uncalibrated"),
-        (Reference("0.0968 ± 0.0049", "000, 4.1"), Reference("0.1627 ± 0.0110", "000, 4.1")),
+        (
+            Reference("0.0968 ± 0.0049", "arXiv 2607.23333, 4.1"),
+            Reference("0.1627 ± 0.0110", "arXiv 2607.23333, 4.1"),
+        ),
     ),
 )
 

@@ -18,10 +18,11 @@ from regret_envs.benchmarks.reproduce.checks import (
     write_checks,
     write_curves,
 )
+from regret_envs.benchmarks.reproduce.papers import PAPERS
 
 
 def test_a_reference_is_read_as_printed():
-    reference = Reference("0.0832 ± 0.0028", "000, 3.4")
+    reference = Reference("0.0832 ± 0.0028", "arXiv 2607.23333, 3.4")
     assert (reference.value, reference.error) == (0.0832, 0.0028)
     assert reference.rounding == pytest.approx(0.00005)
     assert Reference("2.1e-4", "x").rounding == pytest.approx(0.5e-5)
@@ -110,7 +111,7 @@ def test_checks_csv_has_its_columns_and_whole_numbers(tmp_path):
             "gap, one layer",
             1 / 3,
             standard_error=0.001,
-            published=Reference("0.0832 ± 0.0028", "000, 3.4"),
+            published=Reference("0.0832 ± 0.0028", "arXiv 2607.23333, 3.4"),
             independent=Reference("0.333", "prototype"),
             at_most=0.5,
             reason="a theorem",
@@ -126,7 +127,8 @@ def test_checks_csv_has_its_columns_and_whole_numbers(tmp_path):
         "quantity": "gap, one layer",
         "published": "0.0832",
         "published_error": "0.0028",
-        "section": "000, 3.4",
+        "section": "arXiv 2607.23333, 3.4",
+        "paper": f"arXiv 2607.23333: {PAPERS['arXiv 2607.23333']}.",
         "exact": "",
         "independent": "0.333",
         "independent_error": "",
@@ -139,7 +141,7 @@ def test_checks_csv_has_its_columns_and_whole_numbers(tmp_path):
         "known_miss": "",
         "holds": "differs",
     }
-    assert second[-2:] == ["2 ± 0.1: why", "known miss"] and second[5] == "1.0"
+    assert second[-3:] == ["2 ± 0.1: why", "known miss", ""] and second[5] == "1.0"
 
 
 def test_curves_are_columns(tmp_path):
@@ -152,7 +154,16 @@ def test_curves_are_columns(tmp_path):
 def room(options: Options) -> Report:
     (options.out / "drawn").touch()
     return Report(
-        [Check("toy", "one", 1.0, published=Reference("2.0", "000, 9"), at_most=3.0, reason="a theorem")],
+        [
+            Check(
+                "toy",
+                "one",
+                1.0,
+                published=Reference("2.0", "arXiv 2607.23333, 9"),
+                at_most=3.0,
+                reason="a theorem",
+            )
+        ],
         ["a setting is ours"],
     )
 
@@ -179,6 +190,7 @@ def test_a_room_is_run_by_name_printed_and_written_and_all_is_what_is_entered_fo
     run = CliRunner().invoke(command.reproduce, ["all", "--out", str(tmp_path / "a")])
     assert run.exit_code == 0, run.output
     assert "a setting is ours" in run.output and "at most 3" in run.output and "differs" in run.output
+    assert "Training with (Swap) Regret Loss" in " ".join(run.output.split())
     assert (tmp_path / "a" / "drawn").exists()
     assert [row["figure"] for row in csv.DictReader((tmp_path / "a" / "checks.csv").open())] == ["toy"]
     run = CliRunner().invoke(command.reproduce, ["other", "--quick", "--out", str(tmp_path / "b")])

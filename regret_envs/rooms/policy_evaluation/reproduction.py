@@ -9,7 +9,7 @@ from regret_envs.rooms.policy_evaluation import theory_checks as theory
 from regret_envs.rooms.policy_evaluation import training_checks as training
 
 _NOTES = (
-    "Independent: what a prototype measured; the seed has no numbers.",
+    "Independent: what a prototype measured; the paper, arXiv 2605.07333, was there without its numbers.",
     "MSVE is weighted by the stationary distribution; its standard errors are over processes, those of "
     "trained Transformers over training seeds.",
     "RMSVE is the root of a process's MSVE, and its mean over processes is shown.",

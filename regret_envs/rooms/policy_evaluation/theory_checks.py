@@ -19,7 +19,7 @@ from regret_envs.rooms.policy_evaluation.softmax_td import (
 
 NAME = "in-context-td"
 PROTOTYPE = "prototype"
-"""Who measured what the rows call independent; the seed (003) has no numbers."""
+"""Who measured what the rows call independent; the paper, as we have it, has no numbers."""
 SHOWN_LAYERS = 20
 _LENGTHS = (25, 50, 100, 200, 400)
 

@@ -163,7 +163,7 @@ def _phase_1(reference: Run) -> Report:
                     f"at t_0, least φ_{i} − 1/L on {sign}, L ≥ 2",
                     lead,
                     at_least=1e-12,
-                    reason="002, theorem 4.1: attention favors this token, by more than rounding",
+                    reason="arXiv 2505.00926, theorem 4.1: attention favors it, by more than rounding",
                 )
                 for i, sign, lead in ((1, "positives", lead_1), (2, "negatives", lead_2))
             ),
@@ -197,9 +197,9 @@ def _phase_2(reference: Run) -> Report:
                 NAME,
                 "loss exponent, t = 1e4..1e5",
                 exponent,
-                published=Reference("-1.000", "002, abstract"),
+                published=Reference("-1.000", "arXiv 2505.00926, abstract"),
                 at_most=-0.5,
-                reason="002, theorem 4.5: O(1/√t)",
+                reason="arXiv 2505.00926, theorem 4.5: O(1/√t)",
             ),
             Check(NAME, "norm of u against ln t, 1e3..2e4, slope", _slope(log_t, norms)),
             Check(NAME, "norm of u against ln t, 1e3..2e4, R²", r_squared),

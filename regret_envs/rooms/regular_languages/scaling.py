@@ -45,13 +45,13 @@ def by_length(name: str) -> Report:
             name,
             f"exponent in L of that step, {lengths}",
             _exponent(right),
-            published=Reference("-1.00", "002, t_0 = O(1/(η L))"),
+            published=Reference("-1.00", "arXiv 2505.00926, t_0 = O(1/(η L))"),
         ),
         Check(
             name,
             f"exponent in L of the least lead φ_2 − 1/L on negatives at t = {T0}, {lengths}",
             _exponent(leads),
-            published=Reference("-1.00", "002, theorem 4.1: Ω(η² t² / L)"),
+            published=Reference("-1.00", "arXiv 2505.00926, theorem 4.1: Ω(η² t² / L)"),
         ),
         *(
             Check(
