@@ -40,6 +40,8 @@ COLORS = (
 
 _SHADES = (("#ffffff", 0.0), ("#000000", 0.3), ("#ffffff", 0.25), ("#000000", 0.55))
 DASHES: tuple[tuple[float, ...], ...] = ((), (5, 1.6), (6, 1.6, 1.4, 1.6), (2.4, 1.2))
+_OTHER_DASHES = ((8, 1.6), (8, 1.6, 1.4, 1.6, 1.4, 1.6), (4, 1.2, 4, 2.8))
+"""Of agents without a place in the table, so that none of them is taken for a built-in one."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "d")
 MOST_AGENTS = 8
 """So many agents have a color in a figure; the others are gray."""
@@ -106,20 +108,20 @@ class Look:
 def look(agent: str) -> Look:
     """The look of an agent, which depends on its spec alone, so that it is the same in every figure.
 
-    Built-in agents have theirs by a table, in which agents that are often compared differ in hue; specs
-    with settings and agents of your own by a hash.
+    Built-in agents have theirs by a table, in which agents that are often compared differ in hue. Specs
+    with settings and agents of your own have a color by a hash, and dashes that no built-in agent has.
 
     Args:
         agent: its spec.
     """
     if agent in _PLACES:
         hue, kind = _PLACES[agent]
+        dashes = DASHES[kind]
     else:
         drawn = zlib.crc32(agent.encode())
-        hue, kind = drawn % len(COLORS), drawn // len(COLORS) % len(DASHES)
-    return Look(
-        _mixed(COLORS[hue], *_SHADES[kind]), DASHES[kind], MARKERS[(hue + 5 * kind) % 12], kind % 2 == 0
-    )
+        hue, kind = drawn % len(COLORS), drawn // len(COLORS) % len(_OTHER_DASHES)
+        dashes = _OTHER_DASHES[kind]
+    return Look(_mixed(COLORS[hue], *_SHADES[kind]), dashes, MARKERS[(hue + 5 * kind) % 12], kind % 2 == 0)
 
 
 def _mixed(color: str, other: str, share: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -64,8 +65,12 @@ def scores(
     scored = [s for s in table.scores if s.score is not None]
     if not scored:
         raise ValueError(f"there are no scores to draw: {table.reason or 'there are no results'}")
-    axes = on_axes(axes, (6.4, 1.3 + 0.19 * len(scored)))
-    for place, s in enumerate(scored):
+    labels = [label(s.agent) for s in scored]
+    # A label of several lines takes the room of as many agents.
+    lines = np.array([text.count("\n") + 1 for text in labels])
+    places = np.cumsum(lines) - (lines + 1) / 2
+    axes = on_axes(axes, (6.4, 1.3 + 0.19 * lines.sum()))
+    for place, s in zip(places, scored, strict=True):
         assert s.score is not None
         error = None if s.low is None or s.high is None else [[s.score - s.low], [s.high - s.score]]
         line = look(s.agent).line(linestyle="none", markersize=5, elinewidth=1.6)
@@ -81,10 +86,10 @@ def scores(
         fontsize=8,
         color="#555555",
     )
-    axes.set_yticks(range(len(scored)), [shown_agent(s.agent) for s in scored])
-    for label, s in zip(axes.get_yticklabels(), scored, strict=True):
-        label.set_fontweight("bold" if is_own(s.agent) else "normal")
-    axes.set_ylim(len(scored) - 0.5, -0.6)
+    axes.set_yticks(places, labels)
+    for written, s in zip(axes.get_yticklabels(), scored, strict=True):
+        written.set_fontweight("bold" if is_own(s.agent) else "normal")
+    axes.set_ylim(lines.sum() - 0.5, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", color="#e6e6e6", linewidth=0.6)
     axes.set_axisbelow(True)
@@ -102,6 +107,11 @@ def scores(
     if caption:
         write_caption(axes, _score_notes(table, count))
     return axes
+
+
+def label(agent: str) -> str:
+    """A spec beside an axis: in lines of at most 34 characters, own agents with a star."""
+    return "\n".join(textwrap.wrap(shown_agent(agent), 34, break_on_hyphens=False))
 
 
 def _table(board: Leaderboard, metric: str | None) -> ScoreTable:

@@ -23,6 +23,7 @@ from regret_envs.benchmarks.analysis.tables import Table, is_own
 from regret_envs.benchmarks.analysis.task_results import TaskResults, task_results
 from regret_envs.benchmarks.analysis.usage import example_table, transcript_table, usage_by_agent, usage_table
 from regret_envs.benchmarks.plotting.looks import MOST_AGENTS, figure_of, look, shown_and_others
+from regret_envs.benchmarks.plotting.tasks import label
 from regret_envs.benchmarks.report.content import (
     Content,
     Grid,
@@ -157,7 +158,8 @@ class _Builder:
         if not overall.common_tasks:
             return ScoreSection(title, [], None, reason=overall.reason or "")
         scored = [s for s in overall.scores if s.score is not None]
-        axes = plotting.scores(self._board, metric, axes=_axes(1.0 + 0.17 * len(scored)), caption=False)
+        lines = sum(label(s.agent).count("\n") + 1 for s in scored)
+        axes = plotting.scores(self._board, metric, axes=_axes(1.0 + 0.17 * lines), caption=False)
         better = "higher" if overall.higher_is_better else "lower"
         best = ", ".join(f"{s.agent} {s.score:.3f}" for s in scored[:5])
         count = len(overall.common_tasks)

@@ -63,6 +63,19 @@ def test_every_built_in_agent_has_a_look_of_its_own_that_is_visible():
     assert len({x.color for x in looks.values()}) == len(AGENTS)
     assert min(contrast(x.color, "#ffffff") for x in looks.values()) >= 2.4
     assert plotting.look("mine:Mine") == plotting.look("mine:Mine") != plotting.look("mine:Other")
+    dashes = {x.dashes for x in looks.values()}
+    assert all(plotting.look(f"mine:Agent{i}").dashes not in dashes for i in range(50))
+
+
+def test_long_specs_are_written_in_several_lines_that_do_not_meet():
+    long = "blum-mansour[copies=hedge[step_size=0.123456],solver=stationary]"
+    rows = [row for agent in ("hedge", long, "ftl") for row in cell(agent, regrets(1.0, 2.0, len(agent)))]
+    axes = plotting.scores(rows)
+    labels = [text.get_text() for text in axes.get_yticklabels()]
+    assert sorted(text.replace("\n", "") for text in labels) == sorted(["hedge", long, "ftl"])
+    assert sorted(text.count("\n") for text in labels) == [0, 0, 1]
+    # Each has as much room as it has lines.
+    assert sorted(np.diff(axes.get_yticks())) == [1.0, 1.5]
 
 
 def test_an_agent_has_its_color_in_every_figure():
