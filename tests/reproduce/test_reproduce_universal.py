@@ -16,6 +16,11 @@ UNIT = 2.0 * np.sqrt(50 * np.log(3) / 2)
 SAFE = "universal-safe"
 
 
+@pytest.fixture(autouse=True)
+def rivals(monkeypatch):
+    monkeypatch.setattr(universal, "RIVALS", ("hedge", "uniform"))
+
+
 def rows_of(table):
     """{agent: {task: (values over runs, in units)}} as rows."""
     return [
