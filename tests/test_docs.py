@@ -65,7 +65,7 @@ def test_every_module_that_says_what_is_public_is_in_the_reference():
             if any(isinstance(t, ast.Name) and t.id == "__all__" for n in names for t in n.targets):
                 declared.add(".".join([package, *file.parent.relative_to(ROOT / folder).parts]))
     assert len(declared) >= 9
-    assert declared - listed == {"regret_envs.benchmarks.cli"}  # the command line
+    assert declared <= listed
 
 
 def test_every_agents_paper_is_in_the_bibliography(monkeypatch):

@@ -1,5 +1,1 @@
-"""The command line, `regret-envs`."""
-
-from regret_envs.benchmarks.cli.main import main
-
-__all__ = ["main"]
+"""The command line, `regret-envs`: one module for each kind of command; `main` holds them together."""

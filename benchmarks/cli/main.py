@@ -36,6 +36,7 @@ from regret_envs.benchmarks.cli.logs import LEVELS, log_level_option, show_logs
 from regret_envs.benchmarks.cli.play import tournament_command
 from regret_envs.benchmarks.cli.plot import plot_command
 from regret_envs.benchmarks.cli.report import report_command
+from regret_envs.benchmarks.cli.reproduce import reproduce
 from regret_envs.benchmarks.cli.results import (
     compare_command,
     export_command,
@@ -48,7 +49,6 @@ from regret_envs.benchmarks.cli.running import run_cells, states_folder
 from regret_envs.benchmarks.cli.selection import Selection, margin_option
 from regret_envs.benchmarks.cli.train import train
 from regret_envs.benchmarks.cli.validate import validate_command
-from regret_envs.benchmarks.reproduce.command import reproduce
 
 if TYPE_CHECKING:
     from regret_envs.benchmarks.running.rows import Engine

@@ -116,7 +116,7 @@ def test_tensorboard_has_the_same_scalars(tmp_path, monkeypatch):
 
 
 def test_the_command(tmp_path):
-    from regret_envs.benchmarks.cli import main
+    from regret_envs.benchmarks.cli.main import main
 
     path, out = tmp_path / "families.toml", tmp_path / "out"
     first = BUILT_IN.read_text(encoding="utf-8").split("[[family]]")[2]

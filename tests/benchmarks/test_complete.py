@@ -9,7 +9,7 @@ from click.shell_completion import BashComplete
 
 from regret_envs.agents.catalogue import AGENTS
 from regret_envs.benchmarks.cli.main import main
-from regret_envs.benchmarks.reproduce.command import REPRODUCTIONS
+from regret_envs.benchmarks.cli.reproduce import REPRODUCTIONS
 from regret_envs.benchmarks.tasks.core import SUITES, TASKS
 
 

@@ -14,9 +14,9 @@ from regret_envs.agents.attention.checkpoint import load
 from regret_envs.agents.attention.k_star import k_star
 from regret_envs.agents.attention.model import sums_before
 from regret_envs.agents.attention.objectives import hindsight_brier
+from regret_envs.benchmarks.cli.reproduce import REPRODUCTIONS
 from regret_envs.benchmarks.reproduce import attention, fig1, fig2, fig4, long_run, table1, training_options
 from regret_envs.benchmarks.reproduce.checks import Options
-from regret_envs.benchmarks.reproduce.command import REPRODUCTIONS
 from regret_envs.benchmarks.reproduce.forecaster import HindsightForecaster
 from regret_envs.streams import Gaussian
 

@@ -1,13 +1,15 @@
 import csv
 import math
 import sys
+import time
 import types
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from regret_envs.benchmarks.reproduce import command
+from regret_envs.benchmarks.cli import reproduce as command
+from regret_envs.benchmarks.cli.main import main
 from regret_envs.benchmarks.reproduce.checks import (
     COLUMNS,
     Check,
@@ -207,3 +209,20 @@ def test_a_room_whose_extra_is_missing_says_how_to_install_it(tmp_path, monkeypa
     run = CliRunner().invoke(command.reproduce, ["toy", "--out", str(tmp_path)])
     assert run.exit_code == 1
     assert 'no_such_library is not installed: pip install "regret-envs[torch]"' in run.output
+
+
+def test_without_a_terminal_a_line_a_minute_says_what_is_done(tmp_path, monkeypatch):
+    def slow(options):
+        options.say("counting to ten")
+        time.sleep(0.3)
+        return Report([Check("slow", "one", 1.0)])
+
+    entries = {"slow": command.Reproduction(f"{__name__}:slow", "slow", in_all=True)}
+    monkeypatch.setattr(command, "REPRODUCTIONS", {**entries, "again": entries["slow"]})
+    monkeypatch.setitem(sys.modules, __name__, types.SimpleNamespace(slow=slow))
+    monkeypatch.setattr("regret_envs.progress.LINE_SECONDS", 0.05)
+    run = CliRunner().invoke(main, ["reproduce", "all", "--out", str(tmp_path)])
+    assert run.exit_code == 0
+    assert "again, 2 of 2, counting to ten: 0 s so far" in run.stderr
+    quiet = CliRunner().invoke(main, ["reproduce", "all", "--out", str(tmp_path), "--log-level", "error"])
+    assert "so far" not in quiet.stderr

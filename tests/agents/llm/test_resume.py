@@ -25,7 +25,7 @@ pytestmark = pytest.mark.llm
 
 CONCURRENCY = 3
 TASK, REQUESTS = "biased_gaussian_d3_t20", 4 * 20
-COMMAND = [sys.executable, "-c", "from regret_envs.benchmarks.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from regret_envs.benchmarks.cli.main import main; main()"]
 
 
 class Server:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import logging
+import time
 from pathlib import Path
 
 import click
 
+from regret_envs.benchmarks.cli.logs import log_level_option
 from regret_envs.names import UnknownNameError, lookup
+from regret_envs.progress import duration, every_minute
 from regret_envs.rooms import Reproduction, rooms
 
+logger = logging.getLogger(__name__)
 _HERE = "regret_envs.benchmarks.reproduce"
 
 
@@ -44,6 +49,25 @@ class _Names(click.Command):
             formatter.write_dl([*((n, entry.summary) for n, entry in REPRODUCTIONS.items()), ("all", every)])
 
 
+class _Progress:
+    """Which of how many reproductions is at what, and since when."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._number = total, 0
+
+    def begin(self, name: str) -> None:
+        self._name, self._doing, self._since = name, "", time.monotonic()
+        self._number += 1
+
+    def say(self, line: str) -> None:
+        self._doing = f", {line}"
+        click.echo(line, err=True)
+
+    def __str__(self) -> str:
+        spent = duration(time.monotonic() - self._since)
+        return f"{self._name}, {self._number} of {self._total}{self._doing}: {spent} so far"
+
+
 @click.command(cls=_Names, short_help="Published results beside ours.")
 @click.argument("name", shell_complete=_complete)
 @click.option(
@@ -55,6 +79,7 @@ class _Names(click.Command):
 )
 @click.option("--quick", is_flag=True, help="Stored results of what takes long, and few seeds.")
 @click.option("--fresh", is_flag=True, help="Compute everything again, also what is stored in --out.")
+@log_level_option
 def reproduce(name: str, out: Path, quick: bool, fresh: bool) -> None:
     """Recompute a published result and show it beside the published numbers.
 
@@ -69,9 +94,11 @@ def reproduce(name: str, out: Path, quick: bool, fresh: bool) -> None:
     except UnknownNameError as error:
         raise click.UsageError(str(error)) from None
     out.mkdir(parents=True, exist_ok=True)
-    options = Options(out, quick, fresh, say=lambda line: click.echo(line, err=True))
+    progress = _Progress(len(chosen))
+    options = Options(out, quick, fresh, say=progress.say)
     checks: list[Check] = []
     for one in chosen:
+        progress.begin(one)
         entry = REPRODUCTIONS[one]
         module, function = entry.target.split(":")
         try:
@@ -83,7 +110,8 @@ def reproduce(name: str, out: Path, quick: bool, fresh: bool) -> None:
             raise click.ClickException(
                 f'{missing} is not installed: pip install "regret-envs[{entry.requires}]"'
             ) from error
-        report = run(options)
+        with every_minute(logger, progress.__str__):
+            report = run(options)
         checks += report.checks
         # After every one, so that what is computed is there if a later one is interrupted.
         write_checks(out / "checks.csv", checks)
