@@ -8,7 +8,6 @@ that counts is losses) is an error that names the settings that decide it.
 from __future__ import annotations
 
 import csv
-import datetime
 import hashlib
 import math
 import re
@@ -23,6 +22,7 @@ import numpy as np
 from regret_envs.arrays import FloatArray
 from regret_envs.names import lookup
 from regret_envs.streams import cells
+from regret_envs.streams.labels import first_cells, first_row_is_header, row_labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,8 +108,12 @@ def _parsed(path: Path, digest: bytes, settings: TableSettings) -> Table:
     raw = _read_parquet(path, settings) if path.suffix.lower() == ".parquet" else _read_csv(path, settings)
     chosen = _chosen(raw, settings)
     notes = list(raw.notes)
-    if settings.columns is None and settings.skip is None:
-        _refuse_labels(raw, chosen)
+    if settings.columns is None and settings.skip is None and (found := row_labels(raw.names, raw.rows)):
+        column, what = found
+        raise ValueError(
+            f"{raw.where(column)} {what}: they look like row labels. Write skip = [{raw.key(column)}] to "
+            "leave them out, or skip = [] if they are losses"
+        )
     values = np.empty((len(raw.rows), len(chosen)))
     for position, column in enumerate(chosen):
         values[:, position], column_notes = _numbers(raw, column, settings.decimal)
@@ -216,114 +220,21 @@ def _fault(raw: _Raw, column: int, cell: Any, decimal: str, mixed: bool) -> str:
     return f"{fault}: write skip = [{raw.key(column)}] to leave the column out"
 
 
-_LABEL_NAMES = re.compile(
-    r"(index|idx|row|rows|id|no|nr|#|round|rounds|t|step|steps|iteration|time|timestamp|datetime|date|day|days"
-    r"|week|month|year|unnamed: ?\d+|__index_level_\d+__|level_\d+)",
-    re.IGNORECASE,
-)
-
-
-def _refuse_labels(raw: _Raw, chosen: Sequence[int]) -> None:
-    """Raise `ValueError` if a column of whole numbers looks like row labels, and no setting says."""
-    if len(chosen) < 2:
-        return
-    counted: dict[int, list[int]] = {}
-    for column in chosen:
-        integers = [n for row in raw.rows if (n := cells.integer(row[column])) is not None]
-        if raw.rows and len(integers) == len(raw.rows):
-            counted[column] = integers
-    for column, whole in counted.items():
-        name = raw.names[column].strip()
-        increasing = whole == sorted(set(whole))
-        counts = whole[0] in (0, 1) and whole == list(range(whole[0], whole[0] + len(whole)))
-        named = raw.names != [""] * len(raw.names)
-        unnamed = named and cells.is_missing(name)
-        labels = _LABEL_NAMES.fullmatch(name) and len(whole) > 1
-        if all(_is_day(n) for n in whole):
-            what = "are dates"
-        elif counts and (unnamed or labels or (column == chosen[0] and len(whole) > 2)):
-            what = f"count from {whole[0]}"
-        elif increasing and labels:
-            what = "increase"
-        else:
-            continue
-        key = raw.key(column)
-        unnamed_text = "has no name, and its cells" if unnamed else ": its cells"
-        raise ValueError(
-            f"{raw.where(column)} {unnamed_text} {what}: they look like row labels. Write skip = [{key}] to "
-            "leave them out, or skip = [] if they are losses"
-        )
-
-
-def _is_day(number: int) -> bool:
-    """Whether a number is a date written as 20200131."""
-    if not 18000101 <= number <= 22001231:
-        return False
-    try:
-        datetime.date(number // 10000, number // 100 % 100, number % 100)
-    except ValueError:
-        return False
-    return True
-
-
-def _first_row_is_header(file: str, rows: Sequence[Sequence[str]], settings: TableSettings) -> bool:
-    """Whether the first row of a CSV file names the columns.
-
-    Raises:
-        ValueError: if it may or may not.
-    """
+def _has_header(file: str, rows: Sequence[Sequence[str]], settings: TableSettings) -> bool:
+    """Whether the first row of a CSV file names the columns: as it was set, or as the cells say."""
     if settings.header is not None:
         return settings.header
-    first, below = rows[0], rows[1:]
-    asked_by_name = [c for c in [*(settings.columns or ()), *(settings.skip or ())] if isinstance(c, str)]
-    if any(name in first for name in asked_by_name):
+    width = len(rows[0])
+    if any(name in rows[0] for name in (*(settings.columns or ()), *(settings.skip or ()))):
         return True
     left_out = {c for c in settings.skip or () if isinstance(c, int)}
-    asked = [c for c in settings.columns or range(len(first)) if isinstance(c, int)]
-    kept = [c for c in asked if 0 <= c < len(first) and c not in left_out]
-
-    def is_text(cell: str) -> bool:
-        return cells.is_date(cell) or cells.is_word(cell, settings.decimal)
-
-    texts = [c for c in kept if is_text(first[c])]
-    # Where the cell below is text too, the column says nothing about the first row.
-    telling = [c for c in texts if not (below and len(below[0]) > c and is_text(below[0][c]))]
-    if telling or (texts and not any(map(cells.is_date, first)) and len(texts) == len(kept)):
-        return True
-    shown = ", ".join(first[:4]) + (", …" if len(first) > 4 else "")
-    decide = "write header = true if it names the columns, header = false if it is the first round"
-    reason = _looks_like_header(
-        [first[c] for c in kept], [[row[c] for c in kept if c < len(row)] for row in below]
-    )
-    if reason:
-        raise ValueError(f"{file}: the first row ({shown}) may be a header: {reason}; {decide}")
-    return False
-
-
-def _looks_like_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> str:
-    """Why a first row of numbers may name the columns, or "" if nothing says so."""
-    labels = first[1:] if len(first) > 2 and cells.is_missing(first[0]) else first
-    whole = [cells.integer(cell) for cell in labels]
-    names = [n for n in whole if n is not None]
-    if len(names) < len(labels) or len(set(names)) < len(names) or not names:
-        return ""
-    in_sequence = names == list(range(names[0], names[0] + len(names)))
-    if len(labels) < len(first):
-        return "it begins with an empty cell, as row labels' do" if in_sequence else ""
-    if in_sequence and len(names) > 1 and (names[0] == 0 or (names[0] == 1 and len(names) > 2)):
-        return f"its numbers count from {names[0]}"
-    if len(names) > 1 and all(1800 <= n <= 2200 for n in names) and names == sorted(names):
-        return "its numbers are years"
-    if not below:
-        return ""
-    if len(names) > 1 and any(
-        "." in c or "e" in c.lower() for row in below for c in row if cells.integer(c) is None
-    ):
-        return "whole numbers stand over decimals"
-    beneath = [n for row in below for n in map(cells.integer, row) if n is not None]
-    if len(names) > 1 and beneath and min(map(abs, names)) > 10 * max(map(abs, beneath)):
-        return "its numbers are far larger than those beneath"
-    return ""
+    asked = [c for c in settings.columns or range(width) if isinstance(c, int)]
+    try:
+        return first_row_is_header(
+            rows, [c for c in asked if 0 <= c < width and c not in left_out], settings.decimal
+        )
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
 
 
 def _read_csv(path: Path, settings: TableSettings) -> _Raw:
@@ -352,14 +263,13 @@ def _read_csv(path: Path, settings: TableSettings) -> _Raw:
     for row_cells, line in zip(rows, lines, strict=True):
         if len(row_cells) != width:
             raise ValueError(f"{path.name}: row {line} has {len(row_cells)} cells, the first has {width}")
-    header = _first_row_is_header(path.name, rows, settings)
+    header = _has_header(path.name, rows, settings)
     names = [""] * width
     notes = []
     if header:
         names, rows, lines = rows[0], rows[1:], lines[1:]
         if any(not cells.is_word(name, settings.decimal) for name in names):
-            shown = ", ".join(names[:4]) + (", …" if width > 4 else "")
-            notes.append(f"{path.name}: the first row ({shown}) names the columns")
+            notes.append(f"{path.name}: the first row ({first_cells(names)}) names the columns")
     return _Raw(path.name, names, list(rows), lambda row: f"row {lines[row]}", notes)
 
 
