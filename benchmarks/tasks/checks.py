@@ -66,7 +66,7 @@ def check_task(task: Task, where: str, *, force: bool = False) -> Task:
                 raise ValueError(f"{metric.name} {reason}")
         _check_seats(task, world, layers)
     except Exception as error:  # a world of somebody else's may raise anything
-        raise SuiteError(f"{where}, task {task.id!r}: {error}") from error
+        raise SuiteError(f"{where}, task {task.id!r}: {str(error) or type(error).__name__}") from error
     return task
 
 

@@ -102,9 +102,10 @@ class AnonymousGame(StructuredGame):
         at_least("num_players", num_players, 1)
         d, others = at_least("num_actions", num_actions, 1), num_players - 1
         if d * num_players**d > _MOST_CELLS:
+            digits = math.log10(8 * d * num_players**d)
             raise ValueError(
-                f"{num_players} players and {d} actions need {8 * d * num_players**d:.2g} bytes per run for "
-                "the counts: an anonymous game is for few actions"
+                f"{num_players} players and {d} actions need about 10^{digits:.0f} bytes per run for the "
+                "counts: an anonymous game is for few actions"
             )
         self.num_actions = (d,) * num_players
         self._losses = np.zeros((d,) + (num_players,) * (d - 1) + (1,))

@@ -113,13 +113,61 @@ def test_what_cannot_end_or_fit_is_refused_with_the_estimate(kind, says):
     assert planning.plan("s", [task], ["uniform"], runs=64, seed=0, force=True)
 
 
+@pytest.mark.parametrize(
+    ("world", "settings"),
+    [
+        ("streams.gaussian", {"num_actions": 10**9}),
+        ("streams.markov_modulated", {"num_states": 10**9}),
+        ("games.shapley", {"num_actions": 10**5}),
+        ("games.random_game", {"num_actions": [2] * 40}),
+        ("games.polymatrix", {"num_actions": [20_000] * 4}),
+        ("games.polymatrix", {"num_actions": [3] * 10**5}),
+        ("games.congestion", {"num_players": 10**9}),
+        ("games.congestion", {"num_resources": 10**6}),
+        ("games.congestion", {"num_strategies": 10**9}),
+        ("games.braess", {"num_players": 10**9}),
+        ("games.blotto", {"troops": [1000, 1000], "battlefields": [1] * 6}),
+        ("games.blotto", {"troops": [10**9, 6]}),
+        ("games.first_price_auction", {"num_bids": 10**9}),
+        ("games.second_price_auction", {"num_players": 10**9}),
+        ("games.public_goods", {"num_levels": 10**9}),
+        ("games.minority", {"num_players": 10**9}),
+    ],
+)
+def test_a_world_that_does_not_fit_is_refused_before_it_is_made(world, settings):
+    settings_of = {"world": world, "settings": settings}
+    task = msgspec.structs.replace(TASKS["weighted_rps_t1000"], id="large", **settings_of)
+    with pytest.raises(
+        SuiteError, match=rf"{world} with these settings makes arrays of about [\d,.]+ GiB: take"
+    ):
+        check_task(task, "here")
+
+
+def test_rounds_are_counted_for_every_player():
+    settings = {"num_players": 10_000, "num_resources": 2}
+    task = msgspec.structs.replace(
+        TASKS["weighted_rps_t1000"], id="many", world="games.congestion", settings=settings, horizon=100_000
+    )
+    with pytest.raises(SuiteError, match=r"horizon 100,000 with 10,000 players .* at least 14 hours a cell"):
+        check_task(task, "here")
+
+
+def test_an_error_without_a_message_is_named(folder):
+    (folder / "a_mute_world.py").write_text(
+        "from regret_envs.worlds import World\ndef f() -> World: raise MemoryError\n"
+    )
+    (folder / "my.toml").write_text(TASK.replace("streams.gaussian", "a_mute_world:f"))
+    with pytest.raises(SuiteError, match="task 't1': MemoryError"):
+        find_tasks("my.toml")
+
+
 def test_too_many_cells_are_refused_before_any_is_made():
     with pytest.raises(TooLargeError, match="15,625,000,000 cells are more than 1,000,000"):
         planning.plan("s", [TASKS["bernoulli_d10_t1000"]], ["uniform"], runs=10**12, seed=0)
     result = invoke("run", "--suite", "smoke", "--agents", "uniform", "--runs", 10**12, code=2)
     assert "cells are more than 1,000,000" in result.stderr
     result = invoke("tournament", "--game", "chicken", "--agents", "uniform", "--horizon", 10**12, code=2)
-    assert "13,889 hours" in result.stderr
+    assert "27,778 hours" in result.stderr  # of two players
 
 
 def test_no_built_in_task_is_too_large():
