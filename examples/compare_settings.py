@@ -140,24 +140,30 @@ def regret(agent):
 
 
 def mean_and_error(values):
+    values = [value for value in values if value == value]  # NaN where nothing was trained
+    if len(values) < 2:
+        return f"{np.mean(values):6.2f}" if values else "     –"
     return f"{np.mean(values):6.2f} ± {np.std(values, ddof=1) / len(values) ** 0.5:.2f}"
 
 
 def tables(found):
     """Print each learner's regrets, and what the settings change, paired over seeds."""
+
+    def over_seeds(*key):
+        return np.array([found.get((*key, str(seed)), np.nan) for seed in range(SEEDS)])
+
     print(f"uniform {regret(Uniform()):.2f}, Hedge {regret(Hedge()):.2f}")
-    print("\nlearner, action_mode: terminated; truncated; truncated − terminated")
+    print("\nlearner, action_mode, seeds: terminated; truncated; truncated − terminated")
     for learner, mode in dict.fromkeys((learner, mode) for learner, mode, *_ in found):
-        over = {e: [found.get((learner, mode, e, str(s)), np.nan) for s in range(SEEDS)] for e in ENDS}
-        columns = [*over.values(), np.subtract(over["truncated"], over["terminated"])]
-        print(f"{learner:12} {mode:10}", "; ".join(mean_and_error(c) for c in columns))
+        by_end = [over_seeds(learner, mode, end) for end in ENDS]
+        columns = [*by_end, by_end[1] - by_end[0]]
+        num_seeds = np.isfinite(columns[2]).sum()
+        print(f"{learner:12} {mode:10} {num_seeds}  ", "; ".join(mean_and_error(c) for c in columns))
     print("\nlearner, end: action_mode − softmax")
-    for learner, end in itertools.product(dict.fromkeys(key[0] for key in found), ENDS):
-        by_mode = {m: [found.get((learner, m, end, str(s)), np.nan) for s in range(SEEDS)] for m in BOX}
-        if (learner, "softmax", end, "0") in found:
-            for mode in BOX[1:]:
-                change = mean_and_error(np.subtract(by_mode[mode], by_mode["softmax"]))
-                print(f"{learner:12} {end:10} {mode:10} {change}")
+    for learner, end, mode in itertools.product(dict.fromkeys(key[0] for key in found), ENDS, BOX[1:]):
+        change = over_seeds(learner, mode, end) - over_seeds(learner, "softmax", end)
+        if np.isfinite(change).any():
+            print(f"{learner:12} {end:10} {mode:10} {mean_and_error(change)}")
 
 
 def main(file, *learners):

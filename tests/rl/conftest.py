@@ -19,12 +19,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture
-def example():
+def example(monkeypatch):
     """Imports an example by name."""
 
     def load(name):
         spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
         module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, name, module)  # its classes can be pickled
         spec.loader.exec_module(module)
         return module
 
@@ -51,12 +52,12 @@ def assert_comes_back():
     The losses are biased Gaussian (bias scale 1, 3 actions, 20 rounds).
     """
 
-    def check(returns, agent):
+    def check(returns, agent, *, learned=True):
         world = streams.BiasedGaussian(3, bias_scale=1.0)
         play, uniform = (simulate(world, a, horizon=20, num_runs=2_000, seed=3) for a in (agent, Uniform()))
         ours = -np.trace(play.play_losses[0], axis1=1, axis2=2)
         error = np.hypot(np.std(returns) / len(returns) ** 0.5, ours.std() / 2_000**0.5)
         assert abs(np.mean(returns) - ours.mean()) < 4 * error
-        assert play.regret("external").mean() < 0.6 * uniform.regret("external").mean()
+        assert not learned or play.regret("external").mean() < 0.6 * uniform.regret("external").mean()
 
     return check

@@ -1,5 +1,7 @@
 """AgileRL: IPPO, a short run."""
 
+import re
+
 import pytest
 
 pytest.importorskip("agilerl")
@@ -7,7 +9,12 @@ pytest.importorskip("agilerl")
 
 def test_ippo(run_example):
     # The script, not an import: its environments live in processes of their own.
-    printed = run_example("train_agilerl")
-    assert "summed returns after each evolution step" in printed
-    # Zero-sum: the summed return is 0 whatever is played.
-    assert abs(float(printed.rsplit(":", 1)[1])) < 1e-6
+    (mean,) = re.findall(r"return of an episode: ([-+.\d]+)", run_example("train_agilerl"))
+    assert abs(float(mean)) < 40  # it runs; in so few rounds it hardly learns
+
+
+def test_a_policy_comes_back_as_it_was_trained(example, assert_comes_back):
+    agilerl = example("train_agilerl")
+    agent = agilerl.train(steps=1_600, copies=0)
+    scores = [agent.test(agilerl.make(), loop=1, sum_scores=False)[0] for _ in range(400)]
+    assert_comes_back(scores, agilerl.as_agent(agent), learned=False)
