@@ -19,6 +19,7 @@ from __future__ import annotations
 import copy
 import importlib
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, get_args, get_type_hints
@@ -37,7 +38,7 @@ from regret_envs.agents.specs import SpecError as SpecError
 from regret_envs.agents.specs import canonical as canonical
 from regret_envs.agents.specs import parse as parse
 from regret_envs.agents.specs import split as split
-from regret_envs.names import lookup, near_matches
+from regret_envs.names import UnknownNameError, lookup, near_matches
 from regret_envs.plugins import NotAMakerError, maker
 
 
@@ -74,7 +75,13 @@ def make(spec: str, *, objects: Mapping[str, Agent] | None = None) -> Agent:
         entry = AgentEntry(name, "")
     else:
         ours = built_in()
-        entry = lookup("agent", name, ours if name in ours else {**known_agents()[0], **ours})
+        known = ours if name in ours else {**known_agents()[0], **ours}
+        if name not in known and (own := _OWN_CLASS.fullmatch(name)):
+            raise UnknownNameError(
+                f"unknown agent {name!r}: an agent of your own is written module:Class, "
+                f"{own[1]}:{own[2] or 'Class'}"
+            )
+        entry = lookup("agent", name, known)
     try:
         cls = _load(entry.target, entry.requires)
     except AgentImportError as error:
@@ -109,6 +116,8 @@ def make(spec: str, *, objects: Mapping[str, Agent] | None = None) -> Agent:
     return agent
 
 
+# "mine.py" and "pkg.Mine" for a module and its class.
+_OWN_CLASS = re.compile(r"([^\W\d][\w.]*)\.(?:py|([A-Z]\w*))")
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -119,7 +128,10 @@ def _load(target: str, requires: str | None) -> Callable[..., Agent]:
     except Exception as error:
         if requires and isinstance(error, ModuleNotFoundError):
             raise _missing_extra(error, requires) from error
-        raise AgentImportError(f"module {module_name!r} does not import: {error!r}") from error
+        why = f"{type(error).__name__}: {error}"
+        if isinstance(error, ModuleNotFoundError) and module_name.endswith(".py"):
+            why = f"write the module without .py, {module_name.removesuffix('.py')}:{class_name}"
+        raise AgentImportError(f"module {module_name!r} does not import: {why}") from error
     cls = getattr(module, class_name, None)
     if cls is None:
         raise AgentImportError(

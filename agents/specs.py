@@ -58,7 +58,10 @@ def parse(spec: str) -> tuple[str, dict[str, Any]]:
     bracket = start >= 0
     name = (spec[:start] if bracket else spec).strip()
     if not name or re.search(r"[\s,=\](){}]", name):
-        raise SpecError(f"malformed agent spec {spec!r}: expected a name at position 0, got {name!r}")
+        raise SpecError(
+            f"malformed agent spec {spec!r}: expected a name at position 0, got {name!r}: write "
+            "name or name[key=value], with commas between agents"
+        )
     end = _closing(masked, start) if bracket else len(spec)
     if spec[end + 1 :].strip():
         at = end + 1 + len(spec[end + 1 :]) - len(spec[end + 1 :].lstrip())

@@ -95,6 +95,8 @@ def _wrong_values(task: Task) -> Iterator[str]:
     """What of a task's values cannot be, a message each."""
     if (fault := fault_of_id(task.id)) is not None:
         yield fault
+    if not {".", ":"} & set(task.world):
+        yield f'world must be "games.NAME", "streams.NAME" or "module:factory", got {task.world!r}'
     if not (math.isfinite(task.loss_scale) and task.loss_scale > 0):
         yield f"loss_scale must be finite and positive, got {task.loss_scale}"
     if not (math.isfinite(task.starting_loss_scale) and task.starting_loss_scale >= 0):

@@ -15,6 +15,15 @@ from regret_envs.games import NAMED_GAMES
 from regret_envs.names import UnknownNameError, near_matches
 
 _OWN = ("payoffs", "action_names")
+_LINES = {
+    "id": 'id = "NAME", a name for the results',
+    "world": 'world = "games.NAME", "streams.NAME" or "module:factory", or payoffs = [[...], [...]], one '
+    "array per player",
+    "horizon": "horizon = 1000, the number of rounds",
+    "metrics": 'metrics = ["external_regret"]; regret-envs list --metrics has them all',
+    "loss_scale": "loss_scale = 1.0, the range of the losses",
+    "summary": 'summary = "a line for lists"',
+}
 
 
 def form_hint(message: str, whole: type[msgspec.Struct]) -> str:
@@ -26,6 +35,12 @@ def form_hint(message: str, whole: type[msgspec.Struct]) -> str:
     """
     if "Expected `array`, got `object` - at `$.task`" in message:
         return "; write [[task]], with two brackets, above every task"
+    if "Expected `str`, got `object` - at `$.tasks" in message:
+        return "; tasks = [...] names tasks that exist; write [[task]] above every task of your own"
+    if found := re.search(r"Expected `(?:int|float)`, got `str` - at `\$(?:\.task\[\d+\])?\.(\w+)`", message):
+        return f"; write {found[1]} without quotes"
+    if found := re.search(r"missing required field `(\w+)`", message):
+        return f"; write {_LINES[found[1]]}" if found[1] in _LINES else ""
     if found := re.search(r"Expected `array`, got `str` - at `\$(?:\.task\[\d+\])?\.(\w+)`", message):
         return f'; write a list, {found[1]} = ["…"]'
     found = re.search(r"unknown field `([^`]*)`(?: - at `\$\.(\S*)`)?", message)

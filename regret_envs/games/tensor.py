@@ -164,7 +164,10 @@ class NormalFormGame(Game):
 def _numbers(payoff: npt.ArrayLike, name: str) -> FloatArray:
     """A float64 copy, or a `ValueError` that names the array."""
     try:
-        array = np.asarray(payoff)
+        try:
+            array = np.asarray(payoff)
+        except ValueError:
+            raise ValueError("its rows have unequal lengths") from None
         # NumPy would read text as numbers and drop imaginary parts. Objects may be fractions.
         if array.dtype.kind not in "fiubO":
             raise TypeError(f"its entries are of type {array.dtype}")

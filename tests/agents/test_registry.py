@@ -191,6 +191,10 @@ def test_make_custom_agents(mine):
             SpecError,
             "'a_users_package.mine:taught' needs teacher: write a_users_package.mine:taught[teacher=...]",
         ),
+        ("mine.py", UnknownNameError, "an agent of your own is written module:Class, mine:Class"),
+        ("pkg.mine.Mine", UnknownNameError, "an agent of your own is written module:Class, pkg.mine:Mine"),
+        ("mine.py:Mine", AgentImportError, "does not import: write the module without .py, mine:Mine"),
+        ("hedge rm+", SpecError, "write name or name[key=value], with commas between agents"),
         ("a_module_that_nobody_has:A", AgentImportError, "module 'a_module_that_nobody_has' does not import"),
         ("a_users_package.broken:A", AgentImportError, "module 'a_users_package.broken' does not import"),
         (

@@ -31,6 +31,15 @@ summary = "chicken"
         ("[[task]]", "horizn = 3\n[[task]]", "known: summary, task, tasks"),
         ("[[task]]", "payoffs = [[1]]\n[[task]]", "write payoffs below a line [[task]]"),
         ('world = "games.chicken"', 'payoffs = "no.npz"', "task 'mine': there is no file of payoffs at"),
+        ("[[task]]", "[[tasks]]", "write [[task]] above every task of your own"),
+        ("horizon = 20", 'horizon = "20"', "write horizon without quotes"),
+        (
+            "horizon = 20\n",
+            "",
+            "; write horizon = 1000, the number of rounds",
+        ),
+        ('world = "games.chicken"\n', "", "or payoffs = [[...], [...]], one array per player"),
+        ("games.chicken", "chicken", 'world must be "games.NAME", "streams.NAME" or "module:factory"'),
         (TASK, '[[task]]\nid = "mine"\npayoffs = "no.npz"\n', "mine.toml: there is no file of payoffs at"),
     ],
 )

@@ -327,7 +327,7 @@ class TestNormalFormGame:
             ([np.ones((1, 2)), [["a", 1]]], r"payoffs\[1\] is not an array of numbers"),
             ([np.ones((1, 2)), [["2", "1"]]], r"payoffs\[1\] is not an array of numbers: .* type <U1"),
             ([[[1j, 2]], np.ones((1, 2))], r"payoffs\[0\] is not an array of numbers: .* type complex128"),
-            ([np.ones((2, 2)), [[1, 2], [3]]], r"payoffs\[1\] is not an array of numbers"),
+            ([np.ones((2, 2)), [[1, 2], [3]]], r"payoffs\[1\] is .* numbers: its rows have unequal lengths"),
         ],
     )
     def test_says_which_array_is_wrong(self, payoffs, message):
