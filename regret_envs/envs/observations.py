@@ -54,7 +54,8 @@ class Observer:
         self._policies: FloatArray = np.full(shape, 1 / num_actions).T
         self._losses: FloatArray = np.zeros(shape).T
         self._sums = np.zeros(shape).T
-        self._counts = np.zeros(shape).T
+        self._counts: FloatArray | float = 0.0  # an array once only some losses are shown
+        self._time = np.empty((1, num_runs))
 
     def update(self, policies: FloatArray, losses: FloatArray, drawn: FloatArray | None = None) -> None:
         """Take in a round.
@@ -68,14 +69,11 @@ class Observer:
         self._policies = policies
         self._losses = losses if drawn is None else losses * drawn
         self._sums += self._losses
-        self._counts += 1.0 if drawn is None else drawn
+        self._counts = self._counts + (1.0 if drawn is None else drawn)
 
     def observations(self) -> npt.NDArray[np.float32]:
         """A new array (num_runs, 1 + 3 · num_actions)."""
-        num_runs, d = self._sums.shape
-        out = np.empty((num_runs, 1 + 3 * d), dtype=np.float32)
-        out[:, 0] = min(self._t / self._horizon, 1.0)
-        out[:, 1 : 1 + d] = self._policies
-        out[:, 1 + d : 1 + 2 * d] = self._losses
-        np.divide(self._sums, np.maximum(self._counts, 1.0), out=out[:, 1 + 2 * d :], casting="unsafe")
-        return out
+        self._time[...] = min(self._t / self._horizon, 1.0)
+        counts = max(self._counts, 1.0) if isinstance(self._counts, float) else np.maximum(self._counts, 1.0)
+        parts = (self._time, self._policies.T, self._losses.T, (self._sums / counts).T)
+        return np.ascontiguousarray(np.concatenate(parts, dtype=np.float32, casting="unsafe").T)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Space
 from pettingzoo import ParallelEnv
 
-from regret_envs.envs.actions import ActionError, ActionMode
+from regret_envs.envs.actions import ActionError, ActionMode, batch_of_one
 from regret_envs.envs.episodes import EpisodeError, HorizonEnds, episode_length, terminates
 from regret_envs.envs.render import RENDER_MODES, Renderer
 from regret_envs.envs.rounds import FeedbackMode, Opponent, Rounds
@@ -201,13 +201,13 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
         if not self.agents:
             state = f"over after {self._rounds.t} rounds" if self._begun else "not begun"
             raise EpisodeError(f"the episode is {state}: call reset()")
-        if missing := [agent for agent in self.agents if agent not in actions]:
-            raise ActionError(f"no action for {', '.join(missing)}: every live agent acts in every round")
-        for agent in actions:
-            if agent not in self._players:
-                raise ActionError(f"an action for {agent!r}: {near_matches(str(agent), self._players)}")
         live = self.agents
-        self._rounds.step([[actions[agent]] for agent in live], live)
+        if actions.keys() != self._players.keys():
+            if missing := [agent for agent in live if agent not in actions]:
+                raise ActionError(f"no action for {', '.join(missing)}: every live agent acts in every round")
+            for agent in actions.keys() - self._players:
+                raise ActionError(f"an action for {agent!r}: {near_matches(str(agent), self._players)}")
+        self._rounds.step([batch_of_one(actions[agent]) for agent in live], live)
         if self._renderer is not None:
             self._renderer.watch(self._rounds.seats)
         over = self._rounds.t == self._rounds.horizon

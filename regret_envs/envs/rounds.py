@@ -32,7 +32,7 @@ Opponent = str | AgentLike
 _MAKE_AGENT = "regret_envs.agents.registry:make"
 
 
-@dataclass(frozen=True)
+@dataclass
 class SeatRecord:
     """One seat's play and losses in a round; arrays over runs.
 
@@ -41,14 +41,14 @@ class SeatRecord:
         losses: ℓ_t, (num_runs, d): against the others' policies, or in pure play their drawn actions.
         rewards: −⟨ℓ_t, π_t⟩, or in pure play −ℓ_t(a_t); (num_runs,).
         actions: in pure play the drawn actions a_t, int (num_runs,).
-        expected_losses: in pure play the loss that was to be expected of all seats' policies, (num_runs,).
+        expected_losses: the loss that was to be expected of all seats' policies, (num_runs,).
     """
 
     policies: FloatArray
     losses: FloatArray
     rewards: FloatArray
+    expected_losses: FloatArray
     actions: IntArray | None = None
-    expected_losses: FloatArray | None = None
 
     def info(self) -> dict[str, npt.NDArray[Any]]:
         """The round as numbers, runs first: the same keys in every round, 1 or num_actions numbers per run.
@@ -56,26 +56,49 @@ class SeatRecord:
         Mixed play: `policy`, `losses`, `expected_loss`. Pure play also: `realized_action` (−1 before
         round 1) and `realized_loss`.
         """
-        expected = -self.rewards if self.expected_losses is None else self.expected_losses
         info: dict[str, npt.NDArray[Any]] = {
             "policy": self.policies,
             "losses": self.losses,
-            "expected_loss": expected,
+            "expected_loss": self.expected_losses,
         }
         if self.actions is not None:
-            info |= {"realized_action": self.actions, "realized_loss": -self.rewards}
+            info["realized_action"], info["realized_loss"] = self.actions, -self.rewards
         return info
 
 
 class PlayerSeat(Seat):
-    """A seat whose policies come from outside: set `policies` before each round."""
+    """A seat whose policies come from outside: set `policies` before each round.
+
+    Args:
+        pure: whether every policy has all mass on one action, which then is what is drawn.
+    """
+
+    def __init__(self, players: range, num_actions: int, seeds: RunSeeds, *, pure: bool) -> None:
+        super().__init__(players, num_actions, seeds)
+        self._pure = pure
+
+    def face(self, world: World, layers: Sequence[Feedback]) -> None:
+        """Only draw actions, and that only if policies are not pure: nobody here is shown losses."""
+        if not self._pure:
+            super().face(world, [Pure()])
 
     def ask(self, t: int) -> FloatArray:
         """The policies that were set."""
         return self.policies
 
+    def draw(self) -> FloatArray:
+        """As in the base class."""
+        if not self._pure:
+            return super().draw()
+        self.actions = self.policies
+        return self.actions
+
+    def show(self, losses: FloatArray) -> None:
+        """Keep a copy of the world's losses: the environment builds its own observations."""
+        self.losses = losses.copy("K")
+
     def observe(self, losses: FloatArray) -> None:
-        """Ignored: the environment builds its own observations."""
+        """Ignored."""
 
 
 class Rounds:
@@ -130,9 +153,9 @@ class Rounds:
         self.observation_spaces = {
             player: observation_space(self.num_actions[player], loss_bound(world)) for player in self.players
         }
-        self._bandit = feedback == "bandit"
+        self._bandit, self._pure = feedback == "bandit", action_mode == "discrete"
         self._layers: list[Feedback] = [Bandit()] if self._bandit else []
-        if action_mode == "discrete" and not self._bandit:
+        if self._pure and not self._bandit:
             self._layers = [Pure()]
 
     def labels(self) -> list[str]:
@@ -158,7 +181,7 @@ class Rounds:
         self._seats = [
             AgentSeat(self.opponents[n], range(n, n + 1), d, seeds)
             if n in self.opponents
-            else PlayerSeat(range(n, n + 1), d, seeds)
+            else PlayerSeat(range(n, n + 1), d, seeds, pure=self._pure)
             for n, d in enumerate(self.num_actions)
         ]
         self._match = Match(self.world, episode, self._seats, self._layers)
@@ -171,6 +194,7 @@ class Rounds:
                 policies=seat.policies,
                 losses=seat.losses,
                 rewards=nothing,
+                expected_losses=-nothing,
                 actions=np.full(num_runs, -1) if self._layers else None,
             )
             for seat in self._seats
@@ -195,11 +219,11 @@ class Rounds:
             LossRangeError: if an opponent that assumes losses in [0, ρ] sees one outside.
             FloatingPointError: if the world's losses are not finite.
         """
-        mapped = {
-            player: self.action_maps[player](action, who=name)
+        mapped = [
+            self.action_maps[player](action, who=name)
             for player, action, name in zip(self.players, actions, names, strict=True)
-        }
-        for player, policies in mapped.items():
+        ]
+        for player, policies in zip(self.players, mapped, strict=True):
             self._seats[player].policies = policies
         match, t = self._match, self._match.t
         match.play_round()
@@ -218,23 +242,32 @@ class Rounds:
 
     def _records(self) -> list[SeatRecord]:
         """The round as every seat met it; rewards are those of what was played."""
+        seats = self._seats
         if not self._layers:
-            return [SeatRecord(s.policies, s.losses, -(s.losses * s.policies).sum(1)) for s in self._seats]
+            expected = [_mean(seat.losses, seat.policies) for seat in seats]
+            return [
+                SeatRecord(s.policies, s.losses, -loss, loss) for s, loss in zip(seats, expected, strict=True)
+            ]
         # A game keeps no state, so it can be asked again; a stream's losses are what they are.
-        episode = self._match.episode
-        expected = [seat.losses for seat in self._seats]
-        if isinstance(episode, GameEpisode):
-            expected = list(episode.step([seat.policies for seat in self._seats]))
+        losses: Sequence[FloatArray] = [seat.losses for seat in seats]
+        pure = all(seat.actions is seat.policies for seat in seats)
+        if not pure and isinstance(self._match.episode, GameEpisode):
+            losses = self._match.episode.step([seat.policies for seat in seats])
         return [
             SeatRecord(
                 s.policies,
                 s.losses,
-                -(s.losses * s.actions).sum(1),
-                s.actions.argmax(1),
-                (mean * s.policies).sum(1),
+                -_mean(s.losses, s.actions),
+                _mean(mean, s.policies),
+                s.actions.dot(np.arange(s.num_actions)).astype(np.int64),
             )
-            for s, mean in zip(self._seats, expected, strict=True)
+            for s, mean in zip(seats, losses, strict=True)
         ]
+
+
+def _mean(losses: FloatArray, weights: FloatArray) -> FloatArray:
+    """⟨ℓ, w⟩ of every run."""
+    return np.add.reduce(losses * weights, 1)
 
 
 def _agent(opponent: Opponent) -> AgentLike:

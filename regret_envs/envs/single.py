@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.envs.registration import EnvSpec
 
-from regret_envs.envs.actions import ActionMode
+from regret_envs.envs.actions import ActionMode, batch_of_one
 from regret_envs.envs.episodes import EpisodeError, HorizonEnds, PlaySpec, episode_length, terminates
 from regret_envs.envs.render import RENDER_MODES, Renderer
 from regret_envs.envs.rounds import FeedbackMode, Opponent, Rounds
@@ -137,7 +137,7 @@ class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
         """
         if not self._live:
             raise EpisodeError("the episode is over or not begun: call reset()")
-        self._rounds.step([[action]], ["the agent"])
+        self._rounds.step([batch_of_one(action)], ["the agent"])
         if self._renderer is not None:
             self._renderer.watch(self._rounds.seats)
         over = self._rounds.t == self._rounds.horizon

@@ -47,6 +47,7 @@ class _Draws:
 
 
 _BLOCK_ROUNDS = 128
+_FEW_ACTIONS = 8
 
 
 def _uniforms(rng: np.random.Generator) -> FloatArray:
@@ -96,7 +97,7 @@ class Bandit(Feedback):
 
     def start(self, num_actions: int, place: Place) -> Channel:
         """Begin an episode; every run draws its actions from a generator of its own."""
-        return _BanditChannel(self, place)
+        return _BanditChannel(self, num_actions, place)
 
 
 @dataclass(frozen=True)
@@ -110,11 +111,12 @@ class Pure(Feedback):
 
     def start(self, num_actions: int, place: Place) -> Channel:
         """Begin an episode; every run draws its actions from a generator of its own."""
-        return _PureChannel(place)
+        return _PureChannel(num_actions, place)
 
 
 class _PureChannel(Channel):
-    def __init__(self, place: Place) -> None:
+    def __init__(self, num_actions: int, place: Place) -> None:
+        self._units = np.eye(num_actions) if num_actions <= _FEW_ACTIONS else None
         rngs = place.runs()
         self._uniforms = _Draws(rngs, _uniforms)
         self._runs = np.arange(len(rngs))
@@ -122,15 +124,18 @@ class _PureChannel(Channel):
     def _draw(self, policies: FloatArray) -> IntArray:
         # Against rounding: the last partial sum is what the uniform number is scaled to.
         uniforms = self._uniforms.next()
-        if len(policies) > 8 or len(self._runs) < 256:
+        if len(policies) > _FEW_ACTIONS or len(self._runs) < 256:
             cumulative = policies.cumsum(0)
             drawn: IntArray = (uniforms * cumulative[-1] >= cumulative).sum(0)
             return drawn
         # The same numbers: over few actions of many runs, NumPy's own sums take four times as long.
         sums = list(itertools.accumulate(policies))
-        return sum((uniforms * sums[-1] >= partial for partial in sums), np.zeros(len(self._runs), np.int64))
+        scaled = uniforms * sums[-1]
+        return sum((scaled >= partial for partial in sums), np.zeros(len(self._runs), np.int64))
 
     def _unit_vectors(self, drawn: IntArray, policies: FloatArray) -> FloatArray:
+        if self._units is not None:
+            return self._units.take(drawn, 1)
         actions = np.zeros_like(policies)
         actions[drawn, self._runs] = 1.0
         return actions
@@ -143,8 +148,8 @@ class _PureChannel(Channel):
 
 
 class _BanditChannel(_PureChannel):
-    def __init__(self, layer: Bandit, place: Place) -> None:
-        super().__init__(place)
+    def __init__(self, layer: Bandit, num_actions: int, place: Place) -> None:
+        super().__init__(num_actions, place)
         self._layer = layer
         self.loss_offset = layer.offset(place.bounds)
         self.loss_range = told_range(place.bounds, layer.loss_offset)

@@ -6,6 +6,7 @@ adds tensors. All of them play through `Match`. Arrays are (num_runs, num_action
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -113,6 +114,18 @@ class Seat(ABC):
         """Who sits here, for the layers of feedback: an agent, or None if play comes from outside."""
         return None
 
+    def face(self, world: World, layers: Sequence[Feedback]) -> None:
+        """Put layers of feedback between the world and the seat."""
+        player = self.players[0]
+        self.channels = Channels(
+            layers,
+            self.num_actions,
+            agent=self.occupant,
+            seeds=self.seeds,
+            player=player,
+            bounds=world.loss_bounds(player),
+        )
+
     @abstractmethod
     def ask(self, t: int) -> FloatArray:
         """The policies of round t + 1, kept as `policies`."""
@@ -151,8 +164,8 @@ class Seat(ABC):
         Raises:
             FloatingPointError: for the first losses that are not finite; names the player, round and run.
         """
-        # One sum is cheaper than a test of every entry, and not finite if an entry is not.
-        if not np.isfinite(losses.sum()):
+        # One product is cheaper than a test of every entry, and not finite if an entry is not.
+        if not math.isfinite(np.vdot(losses, losses)):
             for k, row in np.argwhere(np.logical_not(np.isfinite(losses).all(1))):
                 player, run = divmod(int(row), self.seeds.num_runs)
                 raise FloatingPointError(
@@ -335,15 +348,7 @@ class Match:
         self.draws_actions = any(layer.draws_actions for layer in layers)
         self.t = 0
         for seat in seats if layers else ():
-            player = seat.players[0]
-            seat.channels = Channels(
-                layers,
-                seat.num_actions,
-                agent=seat.occupant,
-                seeds=seat.seeds,
-                player=player,
-                bounds=world.loss_bounds(player),
-            )
+            seat.face(world, layers)
 
     def play_round(self) -> None:
         """Play one round; the seats hold what came of it.
