@@ -1,7 +1,9 @@
 """Training of universal policies: regret of whole games and streams, minimized by gradient descent.
 
 Features depend on the losses alone, so play is rolled out in NumPy without gradients, and the network
-is then run over all rounds at once. Losses count as given: no gradient runs through opponents.
+is then run over all rounds at once. Losses count as given: no gradient runs through opponents. Where losses
+react to play, the policy therefore also imitates the expert with the least regret there, by
+KL(expert ‖ policy): predictive regret matching+ in games, a slow Hedge against adversaries.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from regret_envs.agents.universal.families import Family
 from regret_envs.agents.universal.features import CONTEXT_FEATURES, EXPERTS, TOKEN_FEATURES, LossFeatures
 from regret_envs.agents.universal.network import SHAPES, Network
 from regret_envs.seeding import RunSeeds
-from regret_envs.worlds import Stream
+from regret_envs.worlds import Game, Stream
 
 Objective = Literal["external", "swap"]
 
@@ -39,17 +41,19 @@ class UniversalRecipe:
         reactive_memory: how many of the last games and adversaries are.
         learning_rate: the first one; it falls to 2 % of it along a cosine.
         average: decay of the average of the weights that is kept in the end.
+        imitation: what the divergence from the imitated expert weighs, where losses react to play.
         seed: of everything.
     """
 
     objective: Objective = "external"
-    num_steps: int = 1400
+    num_steps: int = 1600
     num_tokens: int = 25_000
     batch: int = 5
     memory: int = 60
     reactive_memory: int = 5
     learning_rate: float = 2e-3
     average: float = 0.99
+    imitation: float = 1.0
     seed: int = 0
 
 
@@ -57,7 +61,8 @@ class UniversalRecipe:
 class Rollout:
     """A seat's features and losses in some runs of a world.
 
-    Shapes: tokens (T, R, d, F), context (T, R, C), experts (T, R, d, K), losses (T, R, d).
+    Shapes: tokens (T, R, d, F), context (T, R, C), experts (T, R, d, K), losses (T, R, d). `imitated` is the
+    number of the expert that is imitated where losses react to play, None where they do not.
     """
 
     family: str
@@ -65,7 +70,11 @@ class Rollout:
     context: torch.Tensor
     experts: torch.Tensor
     losses: torch.Tensor
-    reacts: bool
+    imitated: int | None
+
+
+_IN_GAMES = EXPERTS.index("predictive regret matching+")
+_AGAINST_ADVERSARIES = EXPERTS.index("Hedge, 0.5 times the standard step")
 
 
 def initial_parameters(seed: int) -> dict[str, torch.Tensor]:
@@ -115,8 +124,13 @@ def normalized_regret(played: torch.Tensor, losses: torch.Tensor, objective: Obj
 
 
 def loss(regret: torch.Tensor) -> torch.Tensor:
-    """r₊ + r₊²/2 − log(1 + r₋): a negative regret is worth having, but not at the price of a bad case."""
-    return torch.relu(regret) + torch.relu(regret) ** 2 / 2 - torch.log1p(torch.relu(-regret))
+    """r₊ + r₊²/8 − log(1 + r₋): a negative regret is worth having, but not at the price of a bad case."""
+    return torch.relu(regret) + torch.relu(regret) ** 2 / 8 - torch.log1p(torch.relu(-regret))
+
+
+def divergence(expert: torch.Tensor, played: torch.Tensor) -> torch.Tensor:
+    """KL(expert ‖ played), the mean over rounds and runs; policies of shape (T, R, d)."""
+    return (expert * (torch.log(expert + 1e-9) - torch.log(played + 1e-9))).sum(-1).mean()
 
 
 def roll_out(
@@ -149,7 +163,8 @@ def roll_out(
         for f, k, answer in zip(features, kept, episode.step(played), strict=True):
             k.losses[t] = answer - answer.mean(1, keepdims=True)
             f.observe(answer.T)
-    return [k.rollout(family.name, reacts) for k in kept if k.losses.shape[2] > 1]
+    imitated = None if not reacts else _IN_GAMES if isinstance(world, Game) else _AGAINST_ADVERSARIES
+    return [k.rollout(family.name, imitated) for k in kept if k.losses.shape[2] > 1]
 
 
 class _Kept:
@@ -160,10 +175,10 @@ class _Kept:
         self.experts = np.empty((*shape, d, len(EXPERTS)), np.float32)
         self.losses = np.empty((*shape, d), np.float32)
 
-    def rollout(self, family: str, reacts: bool) -> Rollout:
+    def rollout(self, family: str, imitated: int | None) -> Rollout:
         arrays = (self.tokens, self.context, self.experts, self.losses)
         tokens, context, experts, losses = map(torch.from_numpy, arrays)
-        return Rollout(family, tokens, context, experts, losses, reacts)
+        return Rollout(family, tokens, context, experts, losses, imitated)
 
 
 def as_numpy(parameters: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
@@ -249,9 +264,10 @@ def train(
             log.writerow(["step", "loss", *(family.name for family in families)])
         for step in range(first, recipe.num_steps + 1):
             fresh = roll_out(_choose(families, rng), as_numpy(parameters), rng, recipe.num_tokens)
-            pool = pools[fresh[0].reacts]
+            reacts = fresh[0].imitated is not None
+            pool = pools[reacts]
             pool.append(fresh)
-            del pool[: -keep[fresh[0].reacts]]
+            del pool[: -keep[reacts]]
             decay = 0.02 + 0.98 * (1 + math.cos(math.pi * step / recipe.num_steps)) / 2
             for group in optimizer.param_groups:
                 group["lr"] = min(1.0, step / 50) * recipe.learning_rate * decay
@@ -303,6 +319,8 @@ def _backward(
     for seat in seats:
         played = network(parameters, seat.tokens, seat.context, seat.experts)
         value = loss(normalized_regret(played, seat.losses, recipe.objective)).mean()
+        if seat.imitated is not None:
+            value = value + recipe.imitation * divergence(seat.experts[..., seat.imitated], played)
         share = value / (recipe.batch * len(seats))
         share.backward()
         total += share.item()

@@ -149,7 +149,7 @@ def transformer(**options: Any) -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="TOML file of what it is trained on.  [default: what the shipped ones were trained on]",
 )
-@click.option("--steps", type=click.IntRange(min=1), help="[default: 1400]")
+@click.option("--steps", type=click.IntRange(min=1), help="[default: 1600]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="CPU threads.")
 @click.option(

@@ -8,9 +8,10 @@ import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy.special import rel_entr
 
 from regret_envs.agents.universal.families import BUILT_IN, read_families
-from regret_envs.agents.universal.features import LossFeatures
+from regret_envs.agents.universal.features import EXPERTS, LossFeatures
 from regret_envs.agents.universal.network import Network
 from regret_envs.metrics import external_regret, play_loss_matrix, swap_regret
 
@@ -55,7 +56,27 @@ def test_regret_is_that_of_the_metrics(objective, exact):
 
 def test_loss():
     values = universal.loss(torch.tensor([0.0, 2.0, -1.0], dtype=torch.float64))
-    np.testing.assert_allclose(values.numpy(), [0.0, 4.0, -np.log(2)])
+    np.testing.assert_allclose(values.numpy(), [0.0, 2.5, -np.log(2)])
+
+
+def test_divergence_is_scipys_relative_entropy():
+    expert, played = np.random.default_rng(0).dirichlet(np.ones(4), (2, 20, 6))
+    found = universal.divergence(torch.tensor(expert), torch.tensor(played))
+    assert found.item() == pytest.approx(rel_entr(expert, played).sum(-1).mean(), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "expert"),
+    [
+        ("bernoulli", None),
+        ("adversary", "Hedge, 0.5 times the standard step"),
+        ("adaptive", "Hedge, 0.5 times the standard step"),
+        ("games-of-three", "predictive regret matching+"),
+    ],
+)
+def test_where_losses_react_to_play_an_expert_is_imitated(name, expert):
+    seats = universal.roll_out(FAMILIES[name], random_parameters(), np.random.default_rng(3), 1000)
+    assert {seat.imitated for seat in seats} == {None if expert is None else EXPERTS.index(expert)}
 
 
 @pytest.mark.parametrize("name", ["bernoulli", "adversary", "games-of-two", "games-of-three"])
