@@ -71,7 +71,7 @@ def _trained(checkpoint: str, summary: str) -> AgentEntry:
 
 
 def _universal(weights: str, summary: str) -> AgentEntry:
-    return AgentEntry(f"{_HERE}.universal.agent:Universal", summary, {"weights": weights}, weights=weights)
+    return AgentEntry(f"{_HERE}.universal.agent:Universal", summary, {"weights": weights}, weights=weights, version=2)
 
 
 AGENTS: dict[str, AgentEntry] = {
@@ -155,11 +155,13 @@ AGENTS: dict[str, AgentEntry] = {
         f"{_HERE}.external.hedged:Hedged",
         "Regret-trained, hedged: plays everything, guaranteed",
         {"members": "(universal,predictive-rm+,adahedge,uniform)"},
+        version=2,
     ),
     "universal-swap-safe": AgentEntry(
         f"{_HERE}.external.hedged:Hedged",
         "Swap-regret-trained, hedged with swap-regret agents",
         {"members": "(universal-swap,internal-rm,blum-mansour-rm+)"},
+        version=2,
     ),
     "exp3": AgentEntry(f"{_HERE}.bandits.adversarial:Exp3", "Exp3: Hedge with a bandit's step"),
     "exp3-ix": AgentEntry(f"{_HERE}.bandits.adversarial:Exp3IX", "Exp3 with implicit exploration"),

@@ -35,13 +35,12 @@ NAME = "universal"
 FAMILY = ("universal", "universal-swap", "universal-safe", "universal-swap-safe")
 RIVALS = tuple(n for n, entry in AGENTS.items() if n not in FAMILY and entry.takes != "bandit")
 _TARGET = "set before training"
-_ADAPTS = KnownMiss(0.447, 0.01, "the training takes losses as given, and an adversary's are not")
-_SWINGS = KnownMiss(0.1002, 0.001, "self-play of policies that were trained on given losses swings")
-_CAUTION = KnownMiss(3.92, 0.024, "short horizons are a small share of the training, and risk is penalized")
+_ADAPTS = KnownMiss(0.455, 0.01, "the training takes losses as given, and an adversary's are not")
+_CAUTION = KnownMiss(3.839, 0.025, "training penalizes risk, and follow the leader takes much of it")
 _LARGE = {
-    ("Bernoulli", 100): KnownMiss(1.97, 0.23, "trained on up to 40 actions"),
-    ("Gaussian", 1000): KnownMiss(1.00, 0.47, "trained on up to 40 actions"),
-    ("Bernoulli", 1000): KnownMiss(0.62, 0.27, "trained on up to 40 actions"),
+    ("Bernoulli", 100): KnownMiss(1.47, 0.22, "trained on up to 40 actions"),
+    ("Gaussian", 1000): KnownMiss(1.28, 0.40, "trained on up to 40 actions"),
+    ("Bernoulli", 1000): KnownMiss(0.71, 0.31, "trained on up to 40 actions"),
 }
 _MARGIN = 1e-3  # of the normalized regret: less is not a difference
 
@@ -288,7 +287,6 @@ def small_checks(options: Options) -> list[Check]:
             lower_is_better=True,
             at_most=0.0473,
             reason=_TARGET,
-            known_miss=_SWINGS,
         ),
         Check.of(
             NAME,
