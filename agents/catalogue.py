@@ -71,7 +71,9 @@ def _trained(checkpoint: str, summary: str) -> AgentEntry:
 
 
 def _universal(weights: str, summary: str) -> AgentEntry:
-    return AgentEntry(f"{_HERE}.universal.agent:Universal", summary, {"weights": weights}, weights=weights, version=2)
+    return AgentEntry(
+        f"{_HERE}.universal.agent:Universal", summary, {"weights": weights}, weights=weights, version=2
+    )
 
 
 AGENTS: dict[str, AgentEntry] = {
