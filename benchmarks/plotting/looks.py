@@ -222,11 +222,35 @@ def power(value: float, place: float = 0) -> str:
     return f"{'−' if value < 0 else ''}10{digits}"
 
 
+def in_lines(text: str) -> str:
+    """Text beside a figure in lines of at most 34 characters, or in the lines that it has."""
+    return text if "\n" in text else "\n".join(textwrap.wrap(text, 34, break_on_hyphens=False))
+
+
 def outside_legend(axes: Axes) -> None:
     """A legend to the right of the axes, of what has a label."""
     handles, labels = axes.get_legend_handles_labels()
     if handles:
+        labels = [in_lines(text) for text in labels]
         axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.02, 1.02), borderaxespad=0)
+        _make_room(axes, sum(text.count("\n") + 1 for text in labels), 0.5)
+
+
+def legend_below(axes: Axes) -> None:
+    """A legend below the axes, of what has a label; in two columns where all labels are short."""
+    handles, labels = axes.get_legend_handles_labels()
+    labels = [in_lines(text) for text in labels]
+    columns = 2 if max(map(len, labels), default=0) <= 24 else 1
+    place = (0.5, -0.16 if axes.axison else -0.02)
+    axes.legend(handles, labels, loc="upper center", bbox_to_anchor=place, ncols=columns)
+    _make_room(axes, sum(text.count("\n") + 1 for text in labels) // columns, 3.4)
+
+
+def _make_room(axes: Axes, lines: int, beside: float) -> None:
+    """Make the figure as tall as a legend of so many lines and `beside` inches more, if it is not."""
+    figure = figure_of(axes)
+    if len(figure.axes) == 1:
+        figure.set_figheight(max(figure.get_figheight(), 0.15 * lines + beside))
 
 
 def write_caption(axes: Axes, lines: Sequence[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +16,7 @@ from regret_envs.benchmarks.plotting.looks import (
     GRAY,
     MOST_AGENTS,
     gray_note,
+    in_lines,
     in_style,
     look,
     on_axes,
@@ -111,7 +111,7 @@ def scores(
 
 def label(agent: str) -> str:
     """A spec beside an axis: in lines of at most 34 characters, own agents with a star."""
-    return "\n".join(textwrap.wrap(shown_agent(agent), 34, break_on_hyphens=False))
+    return in_lines(shown_agent(agent))
 
 
 def _table(board: Leaderboard, metric: str | None) -> ScoreTable:

@@ -22,7 +22,7 @@ from regret_envs.benchmarks.analysis.standings import tournament, tournament_tab
 from regret_envs.benchmarks.analysis.tables import Table, is_own
 from regret_envs.benchmarks.analysis.task_results import TaskResults, task_results
 from regret_envs.benchmarks.analysis.usage import example_table, transcript_table, usage_by_agent, usage_table
-from regret_envs.benchmarks.plotting.looks import MOST_AGENTS, figure_of, look, shown_and_others
+from regret_envs.benchmarks.plotting.looks import MOST_AGENTS, figure_of, legend_below, look, shown_and_others
 from regret_envs.benchmarks.plotting.tasks import label
 from regret_envs.benchmarks.report.content import (
     Content,
@@ -177,7 +177,7 @@ class _Builder:
             axes = plotting.profile(
                 rows, metric, agents=self._agents, axes=_axes(4.2), legend=False, caption=False
             )
-            _legend_below(axes)
+            legend_below(axes)
             text = "The share of runs that score τ or better, averaged over the tasks"
             caption = (
                 f"Performance profiles. {text}: the higher the curve, the better. Gray: the other agents."
@@ -258,7 +258,7 @@ class _Builder:
         axes = plotting.simplex(
             plays, world=world, player=seat, num_runs=1, axes=_axes(4.6), legend=False, caption=False
         )
-        _legend_below(axes)
+        legend_below(axes)
         ends = "; ".join(f"{a} {_triple(p.mean_policies[seat][0])}" for a, p in plays.items())
         caption = (
             "Play in the simplex, one run: policies (thin) and their time averages (thick) from the ring to "
@@ -316,10 +316,6 @@ def _axes(height: float) -> Any:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(4.6, height)).add_subplot()
-
-
-def _legend_below(axes: Any) -> None:
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16 if axes.axison else -0.02), ncols=2)
 
 
 def _key(agent: str, shown: bool) -> Key:

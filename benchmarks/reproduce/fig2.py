@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import torch
+from matplotlib.axes import Axes
 
 from regret_envs.agents import FollowTheLeader, Hedge, Uniform
 from regret_envs.agents.attention.analysis import fit_step_size, hedge_policies, mass_moved
 from regret_envs.agents.attention.k_star import k_star
 from regret_envs.agents.attention.linear import LinearAttention
+from regret_envs.arrays import FloatArray
 from regret_envs.benchmarks.reproduce.attention import (
     ACTIONS,
     BIAS_NOTE,
@@ -46,7 +49,7 @@ _CAPTION = """
 the probabilities that both give to every action, in 3,000 of the held-out rounds and actions. (b) R_t /
 t on biased Gaussian losses, d = 3, T = 20, mean over 16,384 held-out sequences; bands: ± one standard
 error over training seeds. Hollow diamonds: R_20 / 20 of 2 and 4 layers as published in arXiv
-2607.23333, with their printed standard errors, set side by side.
+2607.23333, with their printed standard errors, set side by side. Inset: the last rounds.
 """
 
 
@@ -128,20 +131,10 @@ def run(options: Options) -> Report:
     left.set(xlabel="probability, fitted FTRL", ylabel="residual: attention − FTRL")
     left.set(xlim=(0, 1), ylim=(-most, most))
     curves = {"1 layer": np.stack(one_layer), **{f"{n} layers": deep.regret[n] for n in LAYERS}}
-    for color, (name, values) in zip(COLORS[:3], curves.items(), strict=True):
-        band(right, t, values / t, name, color)
+    for name, values in curves.items():
         for seed, row in enumerate(values / t):
             columns[f"{name}, seed {seed}"] = row
-    for style, (name, curve) in zip(("k--", "k:", "k-.", "k-"), references.items(), strict=True):
-        right.plot(t, curve / t, style, linewidth=1, label=name)
-    for shift, color, layers in zip((0.0, 0.6), COLORS[1:3], LAYERS, strict=True):
-        number = _PUBLISHED[layers]
-        per_round = Reference(f"{number.value / HORIZON:.4f} ± {number.error / HORIZON:.4f}", number.source)
-        published(right, HORIZON + shift, per_round, color)
-    right.plot([], [], "D", color="0.3", mfc="white", label="published, T = 20")
-    right.set(xlabel="round t", ylabel="$R_t / t$, biased Gaussian")
-    rounds_axis(right, HORIZON)
-    legend_below(right)
+    _draw_rounds(right, curves, references)
     save(figure, options.out / "fig2.png", _CAPTION)
     write_curves(options.out / "fig2.csv", columns)
     notes = [
@@ -152,3 +145,34 @@ def run(options: Options) -> Report:
         "its regret is the floor. P(a* | past) minimizes the training objective, on losses without bias.",
     ]
     return Report(checks, notes)
+
+
+def _draw_rounds(axes: Axes, curves: Mapping[str, FloatArray], references: Mapping[str, FloatArray]) -> None:
+    """R_t / t by round, and enlarged the last rounds, where curves are close to published numbers.
+
+    Args:
+        axes: where to draw.
+        curves: regret R_t by layers, arrays (seeds, T).
+        references: R_t of agents without layers, arrays (T,).
+    """
+    t = np.arange(1, HORIZON + 1)
+    last = axes.inset_axes((0.42, 0.48, 0.58, 0.52))
+    for part in (axes, last):
+        for color, width, (name, values) in zip(COLORS, (1.4, 2.4, 1.1), curves.items(), strict=False):
+            band(part, t, values / t, name, color, linewidth=width)
+        for style, (name, curve) in zip(("k--", "k:", "k-.", "k-"), references.items(), strict=True):
+            part.plot(t, curve / t, style, linewidth=1, label=name)
+        for shift, color, layers in zip((0.0, 0.6), COLORS[1:3], LAYERS, strict=True):
+            number = _PUBLISHED[layers]
+            text = f"{number.value / HORIZON:.4f} ± {number.error / HORIZON:.4f}"
+            published(part, HORIZON + shift, Reference(text, number.source), color)
+    axes.plot([], [], "D", color="0.3", mfc="white", label="published, T = 20")
+    axes.set(xlabel="round t", ylabel="$R_t / t$, biased Gaussian")
+    rounds_axis(axes, HORIZON)
+    ends = [curve[..., -4:] / t[-4:] for curve in curves.values()]
+    low, high = min(float(x.min()) for x in ends), max(float(x.max()) for x in ends)
+    last.set(xlim=(HORIZON - 3.2, HORIZON + 1.2), ylim=(low - 0.006, high + 0.006))
+    last.set_xticks(range(HORIZON - 3, HORIZON + 1))
+    last.tick_params(labelsize=7)
+    axes.indicate_inset_zoom(last, edgecolor="0.6")
+    legend_below(axes)

@@ -78,6 +78,23 @@ def test_long_specs_are_written_in_several_lines_that_do_not_meet():
     assert sorted(np.diff(axes.get_yticks())) == [1.0, 1.5]
 
 
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_legends_of_long_specs_leave_room_for_the_axes(tmp_path):
+    from regret_envs.benchmarks.plotting.looks import legend_below
+
+    members = ",".join(f"hedge[step_size=0.{i}2345678]" for i in range(1, 6))
+    long = [f"hedged[members=({members}),step_size={i}]" for i in range(1, 7)]
+    rows = [row for agent in ["hedge", *long] for row in cell(agent, regrets(1.0, 2.0, len(agent)))]
+    below = plotting.profile(rows, legend=False, caption=False)
+    legend_below(below)
+    for axes in (plotting.curves(rows), plotting.profile(rows), below):
+        plotting.figure_of(axes).savefig(tmp_path / "figure.png")
+        assert min(axes.get_window_extent().bounds[2:]) > 100
+        texts = [text.get_text() for text in axes.get_legend().get_texts()]
+        assert set(long) <= {text.replace("\n", "") for text in texts}
+        assert max(len(line) for text in texts for line in text.split("\n")) <= 34
+
+
 def test_an_agent_has_its_color_in_every_figure():
     rows = [
         row
