@@ -202,7 +202,7 @@ def _draw(
         (right, "swap", "full swap", _PUBLISHED_SWAP),
     )
     for panel, kind, label, numbers in kinds:
-        for shift, (color, name, curves) in zip((0.0, 0.5), swap, strict=True):
+        for shift, (color, name, curves) in zip((0.5, 1.0), swap, strict=True):
             values = np.stack([getattr(c, kind) for c in curves])
             columns |= {f"{label}, {name}, seed {s}": row for s, row in enumerate(values)}
             band(panel, t, values, f"swap attention, {name}", color)
