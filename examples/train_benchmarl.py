@@ -29,7 +29,7 @@ class BiasedGaussianTask(PettingZooClass):
         return True
 
 
-def train(iterations: int = 6) -> Experiment:
+def train(iterations: int = 5) -> Experiment:
     config = ExperimentConfig.get_from_yaml()
     config.max_n_iters, config.max_n_frames, config.evaluation = iterations, None, False
     config.on_policy_collected_frames_per_batch, config.on_policy_minibatch_size = 1_600, 200

@@ -14,7 +14,7 @@ def test_a_policy_learns_and_comes_back_as_it_was_trained(example, assert_comes_
     experiment = benchmarl.train()
     returns = []
     with torch.no_grad(), set_exploration_type(ExplorationType.DETERMINISTIC):
-        for _ in range(150):
+        for _ in range(100):
             rollout = experiment.test_env.rollout(20, experiment.policy)
             assert rollout["next", "player", "terminated"][-1].all()
             returns += rollout["next", "player", "reward"].sum((0, 2))[:1].tolist()
