@@ -211,12 +211,14 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
         if self._renderer is not None:
             self._renderer.watch(self._rounds.seats)
         over = self._rounds.t == self._rounds.horizon
-        rewards = {agent: float(self._rounds.seats[self._players[agent]].rewards[0]) for agent in live}
+        rewards: list[float] = []
+        for group in self._rounds.groups:
+            rewards += group.record.rewards.tolist()
         if over:
             self.agents = []
         return (
             self._observations(),
-            rewards,
+            dict(zip(live, rewards, strict=True)),
             dict.fromkeys(live, over and self._terminates),
             dict.fromkeys(live, over and not self._terminates),
             self._infos(),
@@ -242,10 +244,12 @@ class ParallelPlay(ParallelEnv[str, npt.NDArray[np.float32], Any]):  # type: ign
             self._renderer.close()
 
     def _observations(self) -> Observations:
-        return {agent: self._rounds.observations(player)[0] for agent, player in self._players.items()}
+        rows = [row for group in self._rounds.groups for row in group.observer.observations()]
+        return dict(zip(self._players, rows, strict=True))
 
     def _infos(self) -> Infos:
-        return {
-            agent: {key: value[0] for key, value in self._rounds.seats[player].info().items()}
-            for agent, player in self._players.items()
-        }
+        infos: list[dict[str, Any]] = []
+        for group in self._rounds.groups:
+            info = group.record.info()
+            infos += [dict(zip(info, values, strict=True)) for values in zip(*info.values(), strict=True)]
+        return dict(zip(self._players, infos, strict=True))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -34,7 +35,7 @@ _MAKE_AGENT = "regret_envs.agents.registry:make"
 
 @dataclass
 class SeatRecord:
-    """One seat's play and losses in a round; arrays over runs.
+    """A seat's play and losses in a round; arrays over runs (of several players, one after the other).
 
     Attributes:
         policies: π_t, (num_runs, d).
@@ -101,6 +102,21 @@ class PlayerSeat(Seat):
         """Ignored."""
 
 
+@dataclass
+class Group:
+    """Players with equally many actions, whose arrays are one batch: the runs of the first, the second, …
+
+    Attributes:
+        players: their seats.
+        record: the last round.
+        observer: makes their observations.
+    """
+
+    players: Sequence[int]
+    record: SeatRecord
+    observer: Observer
+
+
 class Rounds:
     """A world, its seats, and `num_runs` runs of an episode.
 
@@ -121,6 +137,7 @@ class Rounds:
 
     Attributes:
         players: the seats that are not opponents'.
+        groups: the players, all in one group if they have equally many actions, else each in its own.
         action_maps: by player.
         observation_spaces: by player.
 
@@ -169,12 +186,8 @@ class Rounds:
         Raises:
             ValueError: if the world cannot last that long, or an opponent cannot play it.
         """
-        num_agents, num_runs = len(self.num_actions), seeds.num_runs
-        episode = self.world.start(num_agents=num_agents, horizon=horizon, seeds=seeds)
-        self._observers = {
-            player: Observer(self.num_actions[player], horizon=horizon, num_runs=num_runs)
-            for player in self.players
-        }
+        num_runs = seeds.num_runs
+        episode = self.world.start(num_agents=len(self.num_actions), horizon=horizon, seeds=seeds)
         for n, agent in self.opponents.items():
             if reason := misfit(agent, self.num_actions[n], horizon, self._layers):
                 raise ValueError(f"opponent {agent!r} cannot play at seat {n}: {reason}")
@@ -185,21 +198,21 @@ class Rounds:
             for n, d in enumerate(self.num_actions)
         ]
         self._match = Match(self.world, episode, self._seats, self._layers)
-        for seat in self._seats:
-            if isinstance(seat, AgentSeat):
-                seat.reset(self.world, horizon)
-        nothing = np.zeros(num_runs)
-        self.seats = [
-            SeatRecord(
-                policies=seat.policies,
-                losses=seat.losses,
-                rewards=nothing,
-                expected_losses=-nothing,
-                actions=np.full(num_runs, -1) if self._layers else None,
-            )
-            for seat in self._seats
-        ]
+        self._agent_seats = [seat for seat in self._seats if isinstance(seat, AgentSeat)]
+        for seat in self._agent_seats:
+            seat.reset(self.world, horizon)
         self.horizon, self.num_runs = horizon, num_runs
+        self._expected: Sequence[FloatArray] | None = None
+        self._numbers = np.arange(max(self.num_actions))
+        # Players with equally many actions are one batch.
+        alike = len({self.num_actions[player] for player in self.players}) == 1
+        self.groups = [
+            Group(
+                players, self._record(players), Observer(d, horizon=horizon, num_runs=num_runs * len(players))
+            )
+            for players in ([self.players] if alike else [[player] for player in self.players])
+            for d in [self.num_actions[players[0]]]
+        ]
 
     @property
     def t(self) -> int:
@@ -207,7 +220,7 @@ class Rounds:
         return self._match.t
 
     def step(self, actions: Sequence[npt.ArrayLike], names: Sequence[str]) -> None:
-        """Play a round; `seats` holds it afterwards.
+        """Play a round; `groups` hold it afterwards.
 
         Args:
             actions: one batch per player, as `ActionMap` takes them.
@@ -219,50 +232,71 @@ class Rounds:
             LossRangeError: if an opponent that assumes losses in [0, ρ] sees one outside.
             FloatingPointError: if the world's losses are not finite.
         """
-        mapped = [
-            self.action_maps[player](action, who=name)
-            for player, action, name in zip(self.players, actions, names, strict=True)
-        ]
-        for player, policies in zip(self.players, mapped, strict=True):
+        for player, policies in zip(self.players, self._mapped(actions, names), strict=True):
             self._seats[player].policies = policies
         match, t = self._match, self._match.t
         match.play_round()
-        for seat in self._seats:
-            seat.check(seat.policies.T[None], seat.losses.T[None], t)
-            if isinstance(seat, AgentSeat):
-                seat.check_range(seat.actions.T[None], seat.losses.T[None], t)
-        self.seats = self._records()
-        for player, observer in self._observers.items():
-            own = self._seats[player]
-            observer.update(own.policies, own.losses, own.actions if self._bandit else None)
+        for seat in self._agent_seats:
+            losses = seat.losses.T[None]
+            seat.check(seat.policies.T[None], losses, t)
+            seat.check_range(seat.actions.T[None], losses, t)
+        self._expected = self._expected_losses()
+        for group in self.groups:
+            group.record = record = self._record(group.players)
+            drawn = _batch([self._seats[n].actions for n in group.players]) if self._bandit else None
+            group.observer.update(record.policies, record.losses, drawn)
 
-    def observations(self, player: int) -> npt.NDArray[np.float32]:
-        """The player's observations, a new array (num_runs, 1 + 3 · num_actions)."""
-        return self._observers[player].observations()
-
-    def _records(self) -> list[SeatRecord]:
-        """The round as every seat met it; rewards are those of what was played."""
-        seats = self._seats
-        if not self._layers:
-            expected = [_mean(seat.losses, seat.policies) for seat in seats]
-            return [
-                SeatRecord(s.policies, s.losses, -loss, loss) for s, loss in zip(seats, expected, strict=True)
-            ]
+    def _expected_losses(self) -> Sequence[FloatArray] | None:
+        """The losses against the others' policies, None where they are those that were met."""
         # A game keeps no state, so it can be asked again; a stream's losses are what they are.
-        losses: Sequence[FloatArray] = [seat.losses for seat in seats]
+        episode = self._match.episode
+        if not self._layers or all(seat.actions is seat.policies for seat in self._seats):
+            return None
+        if isinstance(episode, GameEpisode):
+            return episode.step([seat.policies for seat in self._seats])
+        return [seat.losses for seat in self._seats]
+
+    @property
+    def seats(self) -> list[SeatRecord]:
+        """The round as every seat met it, opponents too."""
+        return [self._record([seat]) for seat in range(len(self._seats))]
+
+    def _mapped(self, actions: Sequence[npt.ArrayLike], names: Sequence[str]) -> Sequence[FloatArray]:
+        """Every player's policies; one map for all if they are alike."""
+        count = len(self.players)
+        if count > 1 and len(self.groups) == 1:
+            try:
+                policies = self.action_maps[self.players[0]](np.concatenate(actions), who="")
+                return [policies[k : k + self.num_runs] for k in range(0, len(policies), self.num_runs)]
+            except ValueError:
+                pass  # below it is found whose action it is
+        maps = [self.action_maps[player] for player in self.players]
+        return [play(action, who=name) for play, action, name in zip(maps, actions, names, strict=True)]
+
+    def _record(self, players: Sequence[int]) -> SeatRecord:
+        """The round as some seats met it, one after the other; rewards are those of what was played."""
+        seats = [self._seats[player] for player in players]
+        policies, losses = _batch([s.policies for s in seats]), _batch([s.losses for s in seats])
+        if not math.isfinite(np.vdot(losses.T, losses.T)):
+            for seat in seats:
+                seat.check(seat.policies.T[None], seat.losses.T[None], self.t - 1)
+        if not self._layers:
+            loss = _mean(losses, policies)
+            return SeatRecord(policies, losses, -loss, loss)
         pure = all(seat.actions is seat.policies for seat in seats)
-        if not pure and isinstance(self._match.episode, GameEpisode):
-            losses = self._match.episode.step([seat.policies for seat in seats])
-        return [
-            SeatRecord(
-                s.policies,
-                s.losses,
-                -_mean(s.losses, s.actions),
-                _mean(mean, s.policies),
-                s.actions.dot(np.arange(s.num_actions)).astype(np.int64),
-            )
-            for s, mean in zip(seats, losses, strict=True)
-        ]
+        actions = policies if pure else _batch([seat.actions for seat in seats])
+        loss = expected = _mean(losses, actions)
+        if self._expected is not None:
+            expected = _mean(_batch([self._expected[player] for player in players]), policies)
+        drawn = actions.dot(self._numbers[: actions.shape[1]]).astype(np.int64)
+        if not self.t:
+            drawn = np.full_like(drawn, -1)
+        return SeatRecord(policies, losses, -loss, expected, drawn)
+
+
+def _batch(arrays: Sequence[FloatArray]) -> FloatArray:
+    """Arrays (num_runs, num_actions) one after the other, runs contiguous."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate([a.T for a in arrays], axis=1).T
 
 
 def _mean(losses: FloatArray, weights: FloatArray) -> FloatArray:

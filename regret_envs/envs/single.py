@@ -120,6 +120,7 @@ class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
         self._begun = True
         self._rounds.start(horizon=self.horizon, seeds=RunSeeds(episode_seed, 1))
         self._live = True
+        (self._group,) = self._rounds.groups
         if self._renderer is not None:
             self._renderer.reset(self._rounds.seats, self._rounds.horizon)
         return self._observation(), self._info()
@@ -142,10 +143,9 @@ class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
             self._renderer.watch(self._rounds.seats)
         over = self._rounds.t == self._rounds.horizon
         self._live = not over
-        reward = float(self._rounds.seats[self._player].rewards[0])
         return (
             self._observation(),
-            reward,
+            self._group.record.rewards.item(),
             over and self._terminates,
             over and not self._terminates,
             self._info(),
@@ -165,10 +165,10 @@ class SinglePlay(gymnasium.Env[npt.NDArray[np.float32], Any]):
             self._renderer.close()
 
     def _observation(self) -> npt.NDArray[np.float32]:
-        return self._rounds.observations(self._player)[0]
+        return self._group.observer.observations()[0]
 
     def _info(self) -> dict[str, Any]:
-        return {key: value[0] for key, value in self._rounds.seats[self._player].info().items()}
+        return {key: value[0] for key, value in self._group.record.info().items()}
 
 
 def single_player_rounds(

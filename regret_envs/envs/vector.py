@@ -151,6 +151,7 @@ class VectorPlay(VectorEnv):  # generic only from Gymnasium 1.0 on
         self._batches = [_Batch(rounds, self._everywhere, self._everywhere)]
         self._begun = False
         self._over = np.zeros(self.num_envs, dtype=bool)
+        self._all = np.ones(self.num_envs, dtype=bool)
 
     def action_masks(self) -> BoolBatch:
         """Which pure actions can be played, all of them: (num_actions,), for one run."""
@@ -262,12 +263,11 @@ class VectorPlay(VectorEnv):  # generic only from Gymnasium 1.0 on
         for batch in self._batches:
             self._over[batch.envs] = batch.rounds.t == batch.rounds.horizon
         over = self._over.copy()
-        rewards = self._merged([batch.rounds.seats[self._player].rewards for batch in self._batches])
+        rewards = self._merged([batch.rounds.groups[0].record.rewards for batch in self._batches])
         observations, infos = self._observations(), self._infos()
         if over.any() and self.autoreset_mode is AutoresetMode.SAME_STEP:
-            everywhere = np.ones(self.num_envs, dtype=bool)
             final: dict[str, Any] = {"final_obs": observations, "final_info": infos}
-            final |= {"_final_obs": everywhere, "_final_info": everywhere.copy()}
+            final |= {"_final_obs": self._all.copy(), "_final_info": self._all.copy()}
             observations, infos = self.reset()
             infos |= final
         return observations, rewards, *((over, nowhere) if self._terminates else (nowhere, over)), infos
@@ -320,15 +320,15 @@ class VectorPlay(VectorEnv):  # generic only from Gymnasium 1.0 on
         return merged
 
     def _observations(self) -> npt.NDArray[np.float32]:
-        return self._merged([batch.rounds.observations(self._player) for batch in self._batches])
+        return self._merged([batch.rounds.groups[0].observer.observations() for batch in self._batches])
 
     def _infos(self) -> dict[str, Any]:
         """The round's infos; beside each, as Gymnasium has it, which runs have one: all."""
-        batches = [batch.rounds.seats[self._player].info() for batch in self._batches]
+        batches = [batch.rounds.groups[0].record.info() for batch in self._batches]
         infos: dict[str, Any] = {}
-        for key in batches[0]:
-            value = self._merged([info[key] for info in batches])
-            infos |= {key: value, f"_{key}": np.ones(self.num_envs, dtype=bool)}
+        for key, value in batches[0].items():
+            infos[key] = value if len(batches) == 1 else self._merged([info[key] for info in batches])
+            infos[f"_{key}"] = self._all.copy()
         return infos
 
 
