@@ -19,7 +19,7 @@ import numpy as np
 from regret_envs.agents.usage import Usage
 from regret_envs.arrays import FloatArray
 from regret_envs.feedback import AssumedLosses, Takes
-from regret_envs.play.round import Hooks
+from regret_envs.play.hooks import Hooks
 
 Bounds = Literal["external", "swap", "internal", "tracking", "adaptive", ""]
 

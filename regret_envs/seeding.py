@@ -72,7 +72,7 @@ class _RunSeed(ISpawnableSeedSequence):
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
         """As `SeedSequence.generate_state`."""
-        if n_words == len(self._state) and np.dtype(dtype) == np.uint64:
+        if dtype is np.uint64 and n_words == len(self._state):
             return self._state
         return self._full().generate_state(n_words, dtype)
 

@@ -25,7 +25,7 @@ from regret_envs.benchmarks.running.runner import seated
 from regret_envs.benchmarks.tasks.task import Task, make_feedback, make_world
 from regret_envs.games import NormalFormGame
 from regret_envs.play import Play
-from regret_envs.play.round import misfit
+from regret_envs.play.hooks import misfit
 from regret_envs.worlds import World
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from regret_envs.benchmarks.tasks.task import (
 from regret_envs.feedback import Feedback
 from regret_envs.metrics import METRICS, Metric, make_metric
 from regret_envs.play import Play, Simulation
-from regret_envs.play.round import has_hooks, misfit
+from regret_envs.play.hooks import has_hooks, misfit
 from regret_envs.play.simulation import Trace
 from regret_envs.worlds import World
 

@@ -15,7 +15,7 @@ from regret_envs.benchmarks.tasks.task import Task, make_feedback, make_world, s
 from regret_envs.feedback import Feedback
 from regret_envs.games import Game
 from regret_envs.metrics import Metric, make_metric
-from regret_envs.play.round import misfit
+from regret_envs.play.hooks import misfit
 from regret_envs.seeding import RunSeeds
 from regret_envs.streams import Recorded
 from regret_envs.worlds import World

@@ -22,7 +22,8 @@ from regret_envs.envs.observations import Observer, observation_space
 from regret_envs.feedback import Bandit, Feedback, Pure
 from regret_envs.games import NormalFormGame
 from regret_envs.names import lookup
-from regret_envs.play.round import AgentLike, AgentSeat, Match, Seat, misfit
+from regret_envs.play.hooks import AgentLike, misfit
+from regret_envs.play.round import AgentSeat, Match, Seat
 from regret_envs.seeding import RunSeeds
 from regret_envs.worlds import GameEpisode, World
 
@@ -263,8 +264,7 @@ class Rounds:
 
     def _mapped(self, actions: Sequence[npt.ArrayLike], names: Sequence[str]) -> Sequence[FloatArray]:
         """Every player's policies; one map for all if they are alike."""
-        count = len(self.players)
-        if count > 1 and len(self.groups) == 1:
+        if len(self.players) > len(self.groups):
             try:
                 policies = self.action_maps[self.players[0]](np.concatenate(actions), who="")
                 return [policies[k : k + self.num_runs] for k in range(0, len(policies), self.num_runs)]

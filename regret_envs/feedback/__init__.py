@@ -12,7 +12,8 @@ from regret_envs.feedback.channels import (
     unfit,
     within_unit,
 )
-from regret_envs.feedback.layers import FEEDBACK, Bandit, Corrupted, Delayed, Noisy, Phased, Pure, make
+from regret_envs.feedback.drawn import Bandit, Pure
+from regret_envs.feedback.layers import FEEDBACK, Corrupted, Delayed, Noisy, Phased, make
 
 __all__ = [
     "FEEDBACK",

@@ -9,69 +9,16 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
 from regret_envs.arrays import FloatArray
-from regret_envs.feedback.channels import Channels, Feedback, unfit
+from regret_envs.feedback.channels import Channels, Feedback
+from regret_envs.play.hooks import AgentLike, overrides
 from regret_envs.seeding import RunSeeds
 from regret_envs.simplex import all_on_simplex, off_simplex
 from regret_envs.worlds import Bounds, Episode, World
-
-
-@runtime_checkable
-class AgentLike(Protocol):
-    """What a seat asks of an agent, perhaps with the methods of `Hooks`; see `regret_envs.agents.Agent`."""
-
-    def reset(
-        self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator
-    ) -> None:
-        """Begin `num_runs` runs."""
-
-    def act(self) -> FloatArray:
-        """Policies, shape (num_runs, num_actions)."""
-        ...
-
-    def observe(self, losses: FloatArray) -> None:
-        """Losses, shape (num_runs, num_actions)."""
-
-
-class Hooks:
-    """What a seat offers beyond the losses, for agents that can use it: by default they ignore it."""
-
-    def describe(self, world: World, seat: int) -> None:
-        """Learn which world is played, and from which seat; called after `reset`, before round 1.
-
-        Args:
-            world: the stream or game: its payoffs, its numbers of actions, the range of its losses.
-            seat: the agent's player, 0 where it faces a stream alone.
-        """
-
-    def observe_start(self, losses: FloatArray) -> None:
-        """Observe the starting losses, before round 1; by default the agent acts, to no effect, and observes.
-
-        Args:
-            losses: shape (num_runs, num_actions).
-        """
-
-    def watch(self, policies: Sequence[FloatArray]) -> None:
-        """See what every seat played; called at the end of each round, after `observe` if losses arrived.
-
-        Args:
-            policies: one array (num_runs, num_actions of the player) per player, read-only. Where actions
-                are drawn (bandit feedback), the drawn ones as unit vectors.
-        """
-
-
-def _overrides(agent: object, hook: str) -> bool:
-    method = getattr(agent, hook, None)
-    return method is not None and getattr(method, "__func__", None) is not getattr(Hooks, hook)
-
-
-def has_hooks(agent: object) -> bool:
-    """Whether an agent uses `Hooks`, so that it needs a seat of its own."""
-    return _overrides(agent, "describe") or _overrides(agent, "watch")
 
 
 class LossRangeError(ValueError):
@@ -190,7 +137,7 @@ class AgentSeat(Seat):
     def __init__(self, agent: AgentLike, players: range, num_actions: int, seeds: RunSeeds) -> None:
         super().__init__(players, num_actions, seeds)
         self.agent = agent
-        self.watches = _overrides(agent, "watch")
+        self.watches = overrides(agent, "watch")
         self._bounds: Bounds | None = None
         self._interval: Bounds | None = None
 
@@ -212,13 +159,13 @@ class AgentSeat(Seat):
                 self._interval = _to_check((least, least + loss_range), self._bounds)
         rng = self.seeds.agent(self.players[0])
         self.agent.reset(num_actions, horizon=horizon, num_runs=num_rows, rng=rng)
-        if _overrides(self.agent, "describe"):
+        if overrides(self.agent, "describe"):
             self.agent.describe(world, self.players[0])  # type: ignore[attr-defined]
 
     def show_starting_losses(self, scale: float) -> None:
         """Round 0: the agent acts to no effect and is shown random losses, or these alone if it can tell."""
         losses = self.starting_losses(scale)
-        if _overrides(self.agent, "observe_start"):
+        if overrides(self.agent, "observe_start"):
             self.agent.observe_start(losses)  # type: ignore[attr-defined]
         else:
             self.agent.act()
@@ -386,9 +333,3 @@ def _shown(agent: object) -> str:
         return repr(agent)
     except Exception:
         return f"{type(agent).__name__}(…)"
-
-
-def misfit(agent: Any, num_actions: int, horizon: int | None, layers: Sequence[Feedback]) -> str | None:
-    """Why `agent` cannot play such a seat, or None if it can."""
-    unsupported = getattr(agent, "unsupported", None)
-    return unfit(agent, layers) or (unsupported(num_actions, horizon=horizon) if unsupported else None)

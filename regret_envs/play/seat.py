@@ -9,8 +9,10 @@ import numpy as np
 
 from regret_envs import metrics
 from regret_envs.arrays import FloatArray
-from regret_envs.play.round import AgentLike, AgentSeat
+from regret_envs.play.hooks import AgentLike
+from regret_envs.play.round import AgentSeat
 from regret_envs.seeding import RunSeeds
+from regret_envs.worlds import Episode, GameEpisode
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -120,3 +122,21 @@ class SummedSeat(AgentSeat):
     def by_player(self, rows: FloatArray) -> Sequence[FloatArray]:
         """An array whose first axis is the agent's rows, as one array (num_runs, ...) per player."""
         return np.split(rows, len(self.players)) if len(self.players) > 1 else [rows]
+
+
+class OneForAll(Episode):
+    """A game at whose seats one agent sits for all players."""
+
+    def __init__(self, episode: Episode, num_players: int) -> None:
+        assert isinstance(episode, GameEpisode)
+        self._episode = episode
+        self._num_players = num_players
+
+    def by_player(self, policies: FloatArray) -> FloatArray:
+        """Policies (num_actions, rows) as (num_actions, num_players, num_runs)."""
+        return policies.reshape(len(policies), self._num_players, -1)
+
+    def step(self, policies: Sequence[FloatArray]) -> list[FloatArray]:
+        """The losses of all the agent's rows."""
+        losses = self._episode.step_stacked(self.by_player(policies[0].T))
+        return [losses.reshape(len(losses), -1).T]

@@ -10,17 +10,17 @@ from typing import Literal
 
 import numpy as np
 
-from regret_envs.arrays import FloatArray
 from regret_envs.feedback import Feedback, as_layers, unfit
 from regret_envs.files import replacing
 from regret_envs.games.structured import stack
 from regret_envs.names import lookup
+from regret_envs.play.hooks import AgentLike, has_hooks
 from regret_envs.play.result import Play
-from regret_envs.play.round import AgentLike, Match, PolicyError, has_hooks
-from regret_envs.play.seat import SummedSeat
+from regret_envs.play.round import Match, PolicyError
+from regret_envs.play.seat import OneForAll, SummedSeat
 from regret_envs.seeding import RunSeeds
 from regret_envs.validation import at_least, non_negative
-from regret_envs.worlds import Episode, Game, GameEpisode, World
+from regret_envs.worlds import Episode, Game, World
 
 Trace = Literal["policies", "losses"]
 
@@ -177,7 +177,7 @@ class Simulation:
         if one_for_all and why is not None:
             raise ValueError(f"one agent cannot play all seats {why}: give a list, one agent per player")
         self._world, self._seed, self._episode = world, seed, episode
-        self._table: Episode = _OneForAll(episode, num_players) if one_for_all else episode
+        self._table: Episode = OneForAll(episode, num_players) if one_for_all else episode
         rows = num_runs * (num_players if one_for_all else 1)
         # With many actions the matrix of sums is large, and longer blocks go through it less often.
         least = 8 if max(num_actions) < 100 else 32
@@ -326,7 +326,7 @@ class Simulation:
     def _add_outcomes(self, count: int) -> None:
         assert isinstance(self._world, Game)
         for k in range(count):
-            if isinstance(self._table, _OneForAll):
+            if isinstance(self._table, OneForAll):
                 policies = self._table.by_player(self._seats[0].policy_block[k])
             else:
                 policies = stack([seat.policy_block[k].T for seat in self._seats])
@@ -335,21 +335,3 @@ class Simulation:
 
 
 _BLOCK_CELLS = 1 << 15
-
-
-class _OneForAll(Episode):
-    """A game at whose seats one agent sits for all players."""
-
-    def __init__(self, episode: Episode, num_players: int) -> None:
-        assert isinstance(episode, GameEpisode)
-        self._episode = episode
-        self._num_players = num_players
-
-    def by_player(self, policies: FloatArray) -> FloatArray:
-        """Policies (num_actions, rows) as (num_actions, num_players, num_runs)."""
-        return policies.reshape(len(policies), self._num_players, -1)
-
-    def step(self, policies: Sequence[FloatArray]) -> list[FloatArray]:
-        """The losses of all the agent's rows."""
-        losses = self._episode.step_stacked(self.by_player(policies[0].T))
-        return [losses.reshape(len(losses), -1).T]

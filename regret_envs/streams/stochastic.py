@@ -89,7 +89,10 @@ class BiasedGaussian(Stream):
 
     def draw(self, rng: np.random.Generator, state: FloatArray, t: int, num_rounds: int) -> FloatArray:
         """The bias and fresh noise."""
-        return state + self.noise_scale * rng.standard_normal((num_rounds, self.num_actions))
+        losses = rng.standard_normal((num_rounds, self.num_actions))
+        losses *= self.noise_scale
+        losses += state
+        return losses
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from regret_envs import games, repeated_game_v1, simulate, streams
 from regret_envs.agents import Hedge
 from regret_envs.agents.base import Agent
 from regret_envs.feedback import Bandit, Corrupted, Delayed, Noisy, Pure
-from regret_envs.play.round import Match, Seat, has_hooks
+from regret_envs.play.hooks import has_hooks
+from regret_envs.play.round import Match, Seat
 from regret_envs.seeding import RunSeeds
 from regret_envs.worlds import Stream
 
