@@ -20,6 +20,8 @@ _MASK, _SHIFT = 0xFFFFFFFF, np.uint32(16)
 
 Words = npt.NDArray[np.uint32]
 
+_FEW_RUNS = 4
+
 
 def generators(seed: int, key: Sequence[int], runs: range) -> list[np.random.Generator]:
     """One generator per run, bit for bit that of `SeedSequence(seed, spawn_key=(*key, run))`.
@@ -31,7 +33,8 @@ def generators(seed: int, key: Sequence[int], runs: range) -> list[np.random.Gen
         key: numbers below 2³².
         runs: numbers, not negative.
     """
-    if runs.stop > 1 << 32:  # a run's number is then two words
+    # One by one a few runs are faster; and numbers from 2³² on are two words.
+    if len(runs) <= _FEW_RUNS or runs.stop > 1 << 32:
         return [_generator(seed, (*key, run)) for run in runs]
     # All runs share what is hashed before their own number, four hashes a word.
     pool = SeedSequence(seed, spawn_key=tuple(key)).pool
