@@ -79,7 +79,8 @@ def run(options: Options) -> Report:
         points[domain] = ours[:60, 1:].flatten().numpy(), ftrl[:60, 1:].flatten().numpy()
     _draw(options, points)
     notes = [
-        "The published row is qualitative: regret loss recovers ℓ₂-FTRL. The exact steps are least squares.",
+        "The published row (arXiv 2607.23333, table 1) is qualitative: regret loss recovers ℓ₂-FTRL. The "
+        "exact steps are least squares.",
         "Projection is applied in play alone; the training objective never sees it. On the simplex V is "
         "compared with its rows and columns centered.",
     ]
@@ -89,7 +90,7 @@ def run(options: Options) -> Report:
 _CAPTION = """
 Linear attention with the identity in place of softmax, trained with regret loss and projected in play,
 against projected FTRL with the ℓ₂ regularizer: every coordinate of the policies of 60 held-out
-sequences. (a) The ℓ₂ ball, (b) the simplex. Gray: equal.
+sequences. (a) The ℓ₂ ball, (b) the simplex. Gray: equal. The setting of table 1 of arXiv 2607.23333.
 """
 
 
