@@ -1,6 +1,7 @@
 """The best agents of every task, from results files: `python docs/_ext/standings.py RESULTS.jsonl ...`.
 
-Writes `docs/standings.json`, which the task pages read. It is data, made with the results, not at build time.
+Writes `docs/standings.json`, which the task pages read; tasks that are not in these files stay as they are. It is
+data, made with the results, not at build time.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def standings(path: str) -> dict[str, dict[str, object]]:
 
 
 if __name__ == "__main__":
-    merged: dict[str, object] = {}
+    merged: dict[str, object] = json.loads(FILE.read_text("utf-8"))
     for file in sys.argv[1:]:
         merged |= standings(file)
     FILE.write_text(json.dumps(merged, indent=1, ensure_ascii=False) + "\n", "utf-8")
