@@ -1,7 +1,7 @@
 """The best agents of every task, from results files: `python docs/_ext/standings.py RESULTS.jsonl ...`.
 
-Writes `docs/standings.json`, which the task pages read; tasks that are not in these files stay as they are. It is
-data, made with the results, not at build time.
+Writes `docs/standings.json`, which the task pages read; tasks that are not in these files stay as they are.
+It is data, made with the results, not at build time.
 """
 
 from __future__ import annotations
