@@ -136,7 +136,7 @@ def run(options: Options) -> Report:
     notes = [
         DEEP_NOTE,
         "Play starts from each agent's first policy; losses are expected; standard errors are over seeds.",
-        "The published values of deep models are met during training and left again: see "
+        "During training, models with post-layer normalization have the published pairs (R_20, CCE gap): see "
         "`regret-envs reproduce training-paths`.",
     ]
     return Report(checks, notes)

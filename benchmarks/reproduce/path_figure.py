@@ -41,8 +41,17 @@ def draw(
     paths: Mapping[str, Path],
     targets: Sequence[Target],
     references: Mapping[str, tuple[float, float]],
+    floor: float,
 ) -> None:
-    """Write `training-paths.png`: a panel for each published pair, at most six."""
+    """Write `training-paths.png`: a panel for each published pair, at most six.
+
+    Args:
+        options: where.
+        paths: by recipe.
+        targets: the published pairs.
+        references: R_20 and CCE gap of two agents that are not trained.
+        floor: R_20 of the Bayes policy.
+    """
     with plotting.style():
         figure = Figure(figsize=(11.7, 8.4), layout="constrained")
         axes = np.ravel(figure.subplots(2, 3))
@@ -54,9 +63,9 @@ def draw(
             if recipe in paths:
                 _path(panel, paths[recipe], target, recipe, color)
         if target.measures[0] == "regret":
-            for marker, (name, (regret, gap)) in zip("^vs", references.items(), strict=True):
+            for marker, (name, (regret, gap)) in zip("^v", references.items(), strict=True):
                 panel.plot(regret, gap, marker, color="0.5", markersize=5, label=name)
-            panel.axvline(min(regret for regret, _ in references.values()), color="0.5", linestyle=":")
+            panel.axvline(floor, color="0.5", linestyle=":", label="follow the leader (floor)")
         x, y = target.published
         panel.errorbar(
             x.value,

@@ -1,7 +1,9 @@
 # ruff: noqa: E402
 import csv
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -167,3 +169,27 @@ def test_what_ships_is_of_these_recipes():
     assert len(points) == len(rows) > 0
     assert points.keys() <= set(path_store.wanted(False))
     assert all(np.isfinite([p.regret, p.cce, p.loss]).all() for p in points.values())
+
+
+def test_the_documented_table_is_what_is_stored():
+    found = training_paths.paths(path_store.read_points(path_store.SHIPPED).values())
+    text = (Path(__file__).parents[2] / "docs" / "attention.md").read_text(encoding="utf-8")
+    rows = [
+        line.strip("| ").split(" | ") for line in text.splitlines() if re.search(r"\| \d+ \| \d \|", line)
+    ]
+    assert len(rows) == 8
+    measures = {"R_20": "regret", "CCE": "cce", "CE": "ce", "full swap": "swap"}
+    for recipe, step, seeds, measured, _ in rows:
+        name, _, kind = recipe.partition(", ")
+        plain = "_uncalibrated" if kind == "uncalibrated" else ""
+        path = found["swap heads, constant" if name == "swap heads" else recipe][int(step)]
+        for part in measured.split(", "):
+            what, value, error = re.fullmatch(r"(.+) ([\d.]+) ± ([\d.]+)", part).groups()
+            mean = path[measures[what] + plain]
+            digits = len(value.partition(".")[2])
+            assert mean.seeds == int(seeds), recipe
+            assert (f"{mean.value:.{digits}f}", f"{mean.error:.{digits}f}") == (value, error), (
+                recipe,
+                step,
+                what,
+            )
