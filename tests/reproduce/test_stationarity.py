@@ -22,6 +22,19 @@ def test_the_single_head_gradient_vanishes_at_k_star_alone(d, horizon):
     assert np.abs(stationarity.single_head_scores(d, horizon, 2.0, chunks=20)).max() > 5.5
 
 
+@pytest.mark.parametrize("objective", stationarity._OBJECTIVES.values(), ids=stationarity._OBJECTIVES)
+def test_other_objectives_are_stationary_at_a_step_of_their_own(objective):
+    step = stationarity.stationary_step(objective, 120)
+    at = stationarity.objective_scores(objective, step, chunks=40)
+    assert at.shape == (15,) and np.abs(at).max() < 5
+    assert np.abs(stationarity.objective_scores(objective, 2 * step, chunks=40)).max() > 5
+
+
+def test_the_stationary_step_of_the_square_is_k_star():
+    step = stationarity.stationary_step(stationarity.Objective("square"), 200)
+    assert step == pytest.approx(k_star(3, 20), abs=0.015)
+
+
 def test_the_gradient_of_all_heads_vanishes_at_k_star_alone():
     # Heads add their noise: it takes more sequences to see that 2k* is not stationary.
     at = stationarity.multi_head_scores(3, 20, 1.0, chunks=80)
