@@ -80,9 +80,16 @@ def own_game(
         )
     if not path.is_file():
         raise FileNotFoundError(f"there is no file of payoffs at {path}")
-    read = list(NpzArrays(path).values()) if path.suffix.lower() == ".npz" else list(read_npy(path))
+    read = list(NpzArrays(path).values()) if path.suffix.lower() == ".npz" else _stacked(path)
     name = path.name if name == "own payoffs" else name
     return OwnGame(read, name=name, action_names=action_names, payoff_range=payoff_range)
+
+
+def _stacked(path: Path) -> list[npt.NDArray[np.generic]]:
+    array = read_npy(path)
+    if array.ndim < 2 or array.size == 0:
+        raise ValueError(f"{path.name} has no payoffs: it has shape {array.shape}, not (players, actions, …)")
+    return list(array)
 
 
 def _scaled(payoffs: Sequence[npt.ArrayLike], payoff_range: float | None) -> Sequence[npt.ArrayLike]:

@@ -61,7 +61,8 @@ def percent(cell: Any, decimal: str) -> float | None:
 
 def is_date(cell: Any) -> bool:
     if isinstance(cell, str):
-        return _DATE.fullmatch(cell.strip()) is not None
+        text = cell.strip()  # 1990.5 is a number
+        return _DATE.fullmatch(text) is not None and _NUMBER.fullmatch(text) is None
     return isinstance(cell, (datetime.date, datetime.time, datetime.timedelta))
 
 

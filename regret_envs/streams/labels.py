@@ -16,6 +16,10 @@ _LABEL_NAMES = re.compile(
 )
 
 
+_MARKED = re.compile(r"""[($€£¥'"+\-−–]*\d[\d_.,;'’\s]*[)'"€$£¥]*""")
+"""A number with marks: 1_000, $5, −1, (3). It may be a name, but not for sure."""
+
+
 def row_labels(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[int, str] | None:
     """The first column of whole numbers that looks like row labels, and why; None if there is none.
 
@@ -69,16 +73,20 @@ def first_row_is_header(rows: Sequence[Sequence[str]], columns: Sequence[int], d
     first, below = rows[0], rows[1:]
 
     def is_text(cell: str) -> bool:
-        return cells.is_date(cell) or cells.is_word(cell, decimal)
+        return cells.is_date(cell) or (cells.is_word(cell, decimal) and not _MARKED.fullmatch(cell.strip()))
 
     texts = [c for c in columns if is_text(first[c])]
     # Where the cell below is text too, the column says nothing about the first row.
     telling = [c for c in texts if not (below and len(below[0]) > c and is_text(below[0][c]))]
     if telling or (texts and not any(map(cells.is_date, first)) and len(texts) == len(columns)):
         return True
-    reason = _looks_like_header(
-        [first[c] for c in columns], [[row[c] for c in columns if c < len(row)] for row in below]
-    )
+    marked = [c for c in columns if _MARKED.fullmatch(first[c].strip()) and cells.is_word(first[c], decimal)]
+    if any(below and len(below[0]) > c and not cells.is_word(below[0][c], decimal) for c in marked):
+        reason = f"{first[marked[0]]!r} is not a plain number"
+    else:
+        reason = _looks_like_header(
+            [first[c] for c in columns], [[row[c] for c in columns if c < len(row)] for row in below]
+        )
     if reason:
         raise ValueError(
             f"the first row ({first_cells(first)}) may be a header: {reason}; write header = true if it "

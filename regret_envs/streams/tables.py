@@ -202,7 +202,10 @@ def _fault(raw: _Raw, column: int, cell: Any, decimal: str, mixed: bool) -> str:
         return f"the value is missing ({cell!r}){hint}"
     if cells.is_date(cell):
         return f"{str(cell)!r} is not a number but a date or time: write skip = [{raw.key(column)}]"
-    if mixed and (cells.truth(cell) is not None or cells.percent(cell, decimal) is not None):
+    if mixed and any(
+        of is not None
+        for of in (cells.number(cell, decimal), cells.truth(cell), cells.percent(cell, decimal))
+    ):
         return f"{cell!r} is not a number like those above it: write a column in one way"
     shown = repr(cell if isinstance(cell, (str, bytes)) else str(cell))
     fault = f"{shown} is not a number"

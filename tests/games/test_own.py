@@ -177,3 +177,10 @@ class TestOwnPayoffs:
             path.write_text(f'[[task]]\nid = "mine"\nhorizon = 10\n{text}\n')
             with pytest.raises(SuiteError, match=message):
                 read_suite(path)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (0, 3, 3), (2, 0, 3)])
+def test_arrays_that_are_no_payoffs(tmp_path, shape):
+    np.save(tmp_path / "game.npy", np.ones(shape))
+    with pytest.raises(ValueError, match=r"game\.npy has no payoffs: it has shape"):
+        games.make("normal_form", payoffs=str(tmp_path / "game.npy"))

@@ -62,7 +62,18 @@ class TestHeaders:
 
     @pytest.mark.parametrize(
         "header",
-        ["0,1,2", "0.0,1.0,2.0", "1,2,3", "7203,6758,9984", "2019,2020,2021", "2,0,1", ",0,1", "NA,0,1"],
+        [
+            *("0,1,2", "0.0,1.0,2.0", "1,2,3", "7203,6758,9984", "2019,2020,2021", "2,0,1", ",0,1", "NA,0,1"),
+            *(
+                "1_000,2,3.5",
+                "$5,1,2",
+                "−1,2,3",
+                "(1),2,3",
+                "'1','2','3'",
+                "1'000,2.5,3",
+                "1990.0,1991.0,1992.0",
+            ),
+        ],
     )
     def test_numbers_that_may_be_names_are_refused(self, read, header):
         with pytest.raises(ValueError, match=r"may be a header.*header = true .*header = false"):
@@ -76,11 +87,16 @@ class TestHeaders:
         assert read(f"{header}\n4,5,6\n7,8,6\n", header=False).values.shape == (3, 3)
 
     @pytest.mark.parametrize(
-        "text", ["1,2\n3,4\n", "1.5,2\n3,4\n", "0,0\n0.5,1\n", "3,1,2\n4,1,2\n", "-1,4\n2,3\n"]
+        "text",
+        ["1,2\n3,4\n", "1.5,2\n3,4\n", "0,0\n0.5,1\n", "3,1,2\n4,1,2\n", "-1,4\n2,3\n", "1990.5,1\n2,3\n"],
     )
     def test_losses_without_a_header(self, read, text):
         rows = [[float(cell) for cell in line.split(",")] for line in text.split()]
         np.testing.assert_array_equal(read(text).values, rows)
+
+    def test_marks_in_every_row_are_no_header(self, read):
+        with pytest.raises(ValueError, match=r"row 1, column 1: '0,5' is not a number: write decimal"):
+            read('"0,5","1,5"\n"2,5","3,5"\n')
 
     def test_a_missing_first_loss_says_how_to_make_it_a_header(self, read):
         with pytest.raises(ValueError, match=r"row 1, column 2: the value is missing.*header = true"):
@@ -112,7 +128,7 @@ class TestCells:
                 ValueError, match=rf"row 3, column 1 \('a'\): '{second}' is not a number like"
             ):
                 read(f"a,b\n0.5,1\n{second},1\n")
-        with pytest.raises(ValueError, match=r"row 3, column 1 \('a'\): '0.5' is not a number"):
+        with pytest.raises(ValueError, match=r"row 3, column 1 \('a'\): '0.5' is not a number like those"):
             read("a,b\n5%,1\n0.5,1\n")
 
     @pytest.mark.parametrize("cell", ["1_000", '"1,000"', "1'000", "0x10", "1e", "٣", "--1", "5 6", "$3"])
