@@ -45,12 +45,16 @@ def resolved(name: str, numbers: npt.NDArray[np.float64]) -> None:
     if not numbers.size:
         return
     least, greatest = float(numbers.min()), float(numbers.max())
-    spread, largest = greatest - least, max(abs(least), abs(greatest))
-    if 0 < spread < np.spacing(largest) / _RESOLUTION:
+    if is_lost(greatest - least, numbers):
         raise ValueError(
             f"{name}: numbers from {least!r} to {greatest!r} differ too little for their size: regret would "
             f"be rounding. Subtract a common level such as {least!r} from all of them"
         )
+
+
+def is_lost(spread: float, numbers: npt.NDArray[np.float64]) -> bool:
+    """Whether float64 holds less than six digits of a spread beside numbers of that size."""
+    return bool(0 < spread < np.spacing(np.abs(numbers).max()) / _RESOLUTION)
 
 
 _RESOLUTION = 1e-6

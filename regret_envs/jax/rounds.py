@@ -237,16 +237,19 @@ class Rounds:
                 raise ActionError(f"the action of {who} is {action}: pure actions are 0 … {num_actions - 1}")
             return one_hot(jnp.asarray(action), jnp.zeros(num_actions))
         x = jnp.asarray(action, float)
+        # As in `ActionMap`: of large numbers only differences from the largest matter.
+        largest = jnp.abs(x).max(0)
+        large = largest > 1e30 / max(self._scale, 1.0)
         if self._mode == "softmax":
-            return softmax(self._scale * x)
+            return softmax(self._scale * jnp.where(large, jnp.maximum(x - x.max(0), -2e3 / self._scale), x))
         if self._mode == "project":
-            return project_to_simplex(x)
+            return project_to_simplex(jnp.where(large, jnp.maximum(x - x.max(0), -2.0), x))
         if self._mode == "strict":
             good = kernel.on_simplex(x)
             if known(good) and not good.all():
                 raise ActionError(f"the action of {who} is off the simplex: {action}")
             return jnp.where(good, x, jnp.nan)
-        mass = jnp.maximum(x, 0.0)
+        mass = jnp.maximum(jnp.where(large, x / largest, x), 0.0)
         total = mass.sum(0)
         return jnp.where(total > 0, mass / jnp.where(total > 0, total, 1.0), 1.0 / num_actions)
 

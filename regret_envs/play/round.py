@@ -18,6 +18,7 @@ from regret_envs.feedback.channels import Channels, Feedback
 from regret_envs.play.hooks import AgentLike, overrides
 from regret_envs.seeding import RunSeeds
 from regret_envs.simplex import all_on_simplex, off_simplex
+from regret_envs.validation import is_lost
 from regret_envs.worlds import Bounds, Episode, World
 
 
@@ -291,6 +292,7 @@ class Match:
     ) -> None:
         self.episode = episode
         self.seats = seats
+        self._spreads = [_spread(world, seat.players[0]) for seat in seats]
         self._watchers: list[Any] = [s.agent for s in seats if isinstance(s, AgentSeat) and s.watches]
         self.draws_actions = any(layer.draws_actions for layer in layers)
         self.t = 0
@@ -302,6 +304,7 @@ class Match:
 
         Raises:
             PolicyError: if an agent's policies are not an array of the right shape.
+            ValueError: if the world's losses are so large beside their range that regret would be rounding.
         """
         seats = self.seats
         played = answered = [seat.ask(self.t) for seat in seats]
@@ -309,7 +312,12 @@ class Match:
             played = [seat.draw() for seat in seats]
             if self.episode.answers_actions:
                 answered = played
-        for seat, losses in zip(seats, self.episode.step(answered), strict=True):
+        for seat, spread, losses in zip(seats, self._spreads, self.episode.step(answered), strict=True):
+            if self.t == 0 and is_lost(spread, losses):
+                raise ValueError(
+                    f"the world's losses, as {losses[0]}, are too large beside their range of {spread:g}: "
+                    "regret would be rounding. Subtract a common level from all of them"
+                )
             seat.show(losses)
         if self._watchers:
             seen = [policies.copy("K") for policies in played]
@@ -325,6 +333,12 @@ class Match:
         error.add_note(f"raised in round {self.t + 1} of play by {players}")
         if type(error) is ValueError and "read-only" in str(error):
             error.add_note("the losses that an agent is shown are read-only: change a copy of them")
+
+
+def _spread(world: World, player: int) -> float:
+    """The range of a player's losses, or the scale that the world says they have; 0 if it says neither."""
+    bounds = world.loss_bounds(player)
+    return bounds[1] - bounds[0] if bounds else float(getattr(world, "loss_scale", 0.0))
 
 
 def _shown(agent: object) -> str:

@@ -100,6 +100,19 @@ def test_bandit_play_of_one_hot_policies_is_that_of_pettingzoo():
                 np.testing.assert_allclose(information[agent][name], value, atol=1e-9, err_msg=name)
 
 
+@pytest.mark.parametrize("mode", ["normalize", "softmax", "project"])
+@pytest.mark.parametrize("action", [[0.9, -0.9, 0.0], [0.3, 0.3, -0.9], [0.9, 0.9, 0.9]])
+def test_large_actions_mean_the_policy_of_the_gymnasium_environment(mode, action):
+    action = np.array(action) * float(jnp.finfo(float).max)
+    settings = {"horizon": 2, "action_mode": mode}
+    theirs = SinglePlay(streams.BiasedGaussian(3), **settings)
+    theirs.reset(seed=0)
+    *_, info = theirs.step(action)
+    ours = rj.SinglePlay(rj.biased_gaussian(3), **settings)
+    policy = ours._rounds.policy(jnp.asarray(action), 3, (), "the agent")
+    np.testing.assert_allclose(policy, info["policy"], atol=1e-6)
+
+
 def test_bandit_actions_are_drawn_from_the_policies():
     env = rj.RepeatedGame("weighted_rps", horizon=400, feedback="bandit", action_mode="strict")
     policy = jnp.array([0.5, 0.3, 0.2])

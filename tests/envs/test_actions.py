@@ -106,3 +106,16 @@ def test_numbers_near_the_largest(mode):
         "project": [[0.5, 0.5, 0], [0.5, 0.5, 0], largest],
     }[mode]
     np.testing.assert_allclose(actions(huge, who="player_0"), expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("mode", ["normalize", "softmax", "project"])
+@pytest.mark.parametrize("action", [[1e308, -1e308, 0.0], [5e307, 0.0, 0.0], [1e160, -1e160, 0.0]])
+@pytest.mark.filterwarnings("error")
+def test_large_numbers_whose_sum_is_moderate(mode, action):
+    np.testing.assert_array_equal(ActionMap(3, mode)([action], who="player_0"), [[1, 0, 0]])
+
+
+@pytest.mark.filterwarnings("error")
+def test_masses_whose_sum_is_too_large():
+    actions = ActionMap(4, "normalize")([[1e308, 1e308, -1e308, -1e308]], who="player_0")
+    np.testing.assert_allclose(actions, [[0.5, 0.5, 0, 0]])

@@ -343,3 +343,37 @@ def test_progress_reports_the_rounds_played():
     assert seen == sorted(seen)
     assert seen[-1] == 1000
     assert len(seen) > 2
+
+
+class Raised(streams.Bernoulli):
+    """Losses beside a level that hides them, or that are larger than the world says."""
+
+    def __init__(self, level, factor=1.0):
+        super().__init__(3)
+        self.level, self.factor = level, factor
+        self.bounds = None
+
+    def draw(self, rng, state, t, num_rounds):
+        return self.level + self.factor * super().draw(rng, state, t, num_rounds)
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        Raised(1e15),
+        Raised(-1e12),
+        Raised(0.0, 1e300),
+        games.NormalFormGame([np.eye(2) + 1e15, 1e15 - np.eye(2)]),
+    ],
+)
+def test_losses_whose_differences_are_lost_in_rounding_are_refused(world):
+    with pytest.raises(ValueError, match="too large beside their range of 1: regret would be rounding"):
+        simulate(world, Hedge(), horizon=20)
+
+
+def test_losses_at_a_level_that_does_not_matter():
+    raised, plain = (simulate(world, Hedge(), horizon=20).regret() for world in (Raised(1e6), Raised(0.0)))
+    np.testing.assert_allclose(raised, plain, rtol=1e-8)
+    large = 1e250 * np.random.default_rng(0).random((20, 3))
+    assert simulate(streams.Recorded(large), Hedge(), horizon=20).regret().min() > 0
+    assert simulate(streams.Recorded(np.full((20, 3), 1e15)), Hedge(), horizon=20).regret().max() <= 1
