@@ -36,6 +36,18 @@ def non_negative(name: str, value: float) -> float:
     return float(value)
 
 
+def positive(name: str, value: float) -> float:
+    """Return `value` as a float, or say that it is not positive or not finite.
+
+    Raises:
+        TypeError: if `value` is not a number.
+        ValueError: if it is not positive and finite.
+    """
+    if non_negative(name, value) == 0:
+        raise ValueError(f"{name} must be positive, got {value!r}")
+    return float(value)
+
+
 def resolved(name: str, numbers: npt.NDArray[np.float64]) -> None:
     """See that differences between losses are not lost in their rounding: regret is made of differences.
 

@@ -13,6 +13,7 @@ from regret_envs.agents.external.hedge import Hedge
 from regret_envs.agents.external.optimistic_ftrl import tsallis_policy
 from regret_envs.arrays import FloatArray
 from regret_envs.feedback import AssumedLosses
+from regret_envs.validation import positive
 
 
 class AssumesInterval(Agent):
@@ -27,8 +28,8 @@ class AssumesInterval(Agent):
     _told: float | None = None
 
     def __post_init__(self) -> None:
-        if self.loss_range is not None and not (np.isfinite(self.loss_range) and self.loss_range > 0):
-            raise ValueError(f"loss_range must be finite and above 0, got {self.loss_range!r}")
+        if self.loss_range is not None:
+            positive("loss_range", self.loss_range)
 
     def set_range(self, loss_range: float | None) -> None:
         """Remember ρ, for an agent that was not given one."""

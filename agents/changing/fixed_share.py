@@ -48,7 +48,7 @@ class FixedShare(Agent):
         at_least("num_switches", self.num_switches, 0)
         if self.step_size is not None:
             non_negative("step_size", self.step_size)
-        if self.share is not None and not 0 <= self.share <= 1:
+        if isinstance(self.share, str) or (self.share is not None and not 0 <= self.share <= 1):
             raise ValueError(f"share must lie in [0, 1], got {self.share!r}")
 
     def settings(self, num_actions: int, horizon: int) -> tuple[float, float, float]:

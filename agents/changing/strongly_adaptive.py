@@ -13,6 +13,7 @@ from regret_envs.agents.base import Agent, Reduction
 from regret_envs.agents.external.hedge import Hedge
 from regret_envs.agents.external.parameter_free import adanormalhedge_logits, normalized
 from regret_envs.arrays import FloatArray
+from regret_envs.validation import positive
 
 
 @dataclass(eq=False)
@@ -52,8 +53,7 @@ class StronglyAdaptive(Reduction):
         super().__post_init__()
         if self.assumed_losses == "any":
             self.assumed_losses = "range"
-        if not (np.isfinite(self.loss_range) and self.loss_range > 0):
-            raise ValueError(f"loss_range must be finite and above 0, got {self.loss_range!r}")
+        positive("loss_range", self.loss_range)
 
     def _live_copies(self) -> Agent:
         return self._experts[0].agent

@@ -10,6 +10,7 @@ import numpy as np
 
 from regret_envs.agents.base import Agent
 from regret_envs.arrays import FloatArray
+from regret_envs.validation import positive
 
 
 def normalized(logits: FloatArray) -> FloatArray:
@@ -54,8 +55,7 @@ class RegretPotentialAgent(Agent):
     assumed_losses = "range"
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.loss_range) and self.loss_range > 0):
-            raise ValueError(f"loss_range must be finite and above 0, got {self.loss_range!r}")
+        positive("loss_range", self.loss_range)
 
     def reset(
         self, num_actions: int, *, horizon: int | None, num_runs: int, rng: np.random.Generator

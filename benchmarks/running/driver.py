@@ -20,7 +20,7 @@ from regret_envs.benchmarks.running.cells import BLOCK_RUNS, Cell
 from regret_envs.benchmarks.running.executors import ExecutorError, Pool
 from regret_envs.benchmarks.running.rows import Row
 from regret_envs.benchmarks.running.runner import failed_row, measure
-from regret_envs.benchmarks.running.watching import CellTimeout, overdue, watched
+from regret_envs.benchmarks.running.watching import CellTimeout, overdue, surroundings_kept, watched
 from regret_envs.forks import forks_end
 
 CHUNK_SECONDS = 0.2
@@ -129,7 +129,7 @@ def measure_chunk(cells: Sequence[Cell], measure: Measure, cell_timeout: float |
 
 def _measured(cell: Cell, measure: Measure, cell_timeout: float | None) -> list[Row]:
     try:
-        with watched(cell.key, cell_timeout), forks_end():
+        with watched(cell.key, cell_timeout), surroundings_kept(), forks_end():
             return measure(cell)
     except BaseException as error:  # SystemExit, or a KeyboardInterrupt that an agent raises, too
         if isinstance(error, KeyboardInterrupt) and multiprocessing.parent_process() is None:

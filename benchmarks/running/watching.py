@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import shutil
 import signal
 import struct
+import sys
 import tempfile
 import threading
 import time
@@ -101,6 +103,28 @@ def watched(key: str, limit: float | None) -> Iterator[None]:
     """
     with _board.running(key) if _board else contextlib.nullcontext(), _alarm(limit):
         yield
+
+
+@contextlib.contextmanager
+def surroundings_kept() -> Iterator[None]:
+    """Undo in a worker what a cell does to its folder, environment and output: the next cell has them too."""
+    if multiprocessing.parent_process() is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    folder, environment, streams = os.getcwd(), dict(os.environ), (sys.stdout, sys.stderr)
+    kept = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}
+    try:
+        yield
+    finally:
+        for descriptor, copy in kept.items():
+            with contextlib.suppress(OSError):  # the agent closed the copy
+                os.dup2(copy, descriptor)
+                os.close(copy)
+        os.chdir(folder)
+        sys.stdout, sys.stderr = streams
+        if os.environ != environment:
+            os.environ.clear()
+            os.environ.update(environment)
 
 
 @contextlib.contextmanager

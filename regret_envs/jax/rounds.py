@@ -238,8 +238,7 @@ class Rounds:
             return one_hot(jnp.asarray(action), jnp.zeros(num_actions))
         x = jnp.asarray(action, float)
         # As in `ActionMap`: of large numbers only differences from the largest matter.
-        largest = jnp.abs(x).max(0)
-        large = largest > 1e30 / max(self._scale, 1.0)
+        large = jnp.abs(x).max(0) > 1e30 / max(self._scale, 1.0)
         if self._mode == "softmax":
             return softmax(self._scale * jnp.where(large, jnp.maximum(x - x.max(0), -2e3 / self._scale), x))
         if self._mode == "project":
@@ -249,7 +248,7 @@ class Rounds:
             if known(good) and not good.all():
                 raise ActionError(f"the action of {who} is off the simplex: {action}")
             return jnp.where(good, x, jnp.nan)
-        mass = jnp.maximum(jnp.where(large, x / largest, x), 0.0)
+        mass = jnp.maximum(jnp.where(large, 1e-30 * x, x), 0.0)
         total = mass.sum(0)
         return jnp.where(total > 0, mass / jnp.where(total > 0, total, 1.0), 1.0 / num_actions)
 

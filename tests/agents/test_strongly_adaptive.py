@@ -74,5 +74,5 @@ def test_any_agent_may_be_copied():
 def test_settings_out_of_range():
     with pytest.raises(TypeError, match="copies must be an agent, got 3"):
         StronglyAdaptive(3)
-    with pytest.raises(ValueError, match="loss_range must be finite and above 0, got 0"):
+    with pytest.raises(ValueError, match="loss_range must be positive, got 0"):
         StronglyAdaptive(loss_range=0)

@@ -98,6 +98,24 @@ class Prints(Base):
     act_up = __init__
 
 
+class Moves(Base):
+    """Leaves its process without output, in another folder and with another environment."""
+
+    def act_up(self):
+        os.chdir("/")
+        os.environ.clear()
+        sys.stdout = sys.stderr = None
+        os.closerange(1, 3)
+
+
+class StandsWhereItBegan(Base):
+    def act_up(self):
+        print("STANDING", flush=True)
+        os.write(2, b"STANDING\n")
+        if os.getcwd() == "/" or "PYTHONPATH" not in os.environ:
+            raise ValueError("moved")
+
+
 class InitExits(Base):
     def __init__(self):
         sys.exit(0)
@@ -192,6 +210,19 @@ def test_each_is_one_row_and_the_command_ends_by_itself(tmp_path):
     assert max(map(len, process.stderr.splitlines())) < 1000
     # An agent that forks or prints plays on as one that does not.
     assert {tuple(rows[name].values) for name in PLAYS} == {tuple(rows["Prints"].values)}
+
+
+def test_what_an_agent_does_to_its_process_does_not_meet_the_next(tmp_path, monkeypatch):
+    """One worker measures both, the one that moves first."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    agents = [f"{__name__}:Moves", f"{__name__}:StandsWhereItBegan"] * 2
+    cells = planning.plan("s", [TASKS[TASK]], agents, runs=1, seed=0)
+    assert [cell.agent for cell in cells] == agents[:2]
+    with LocalPool(1) as pool:
+        for cell in cells:
+            ((rows,),) = driver.run([cell], pool)
+            assert {row.status for row in rows} == {"ok"}, rows[0].message
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ import gymnasium
 import numpy as np
 
 from regret_envs.arrays import FloatArray, IntArray
-from regret_envs.rooms.regular_languages.transformer import LabeledSequences, OneLayerTransformer, positive
-from regret_envs.validation import at_least
+from regret_envs.rooms.regular_languages.transformer import LabeledSequences, OneLayerTransformer
+from regret_envs.validation import at_least, positive
 
 
 class SequencePredictor(ABC):

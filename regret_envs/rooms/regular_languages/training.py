@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from regret_envs.arrays import FloatArray, IntArray
-from regret_envs.rooms.regular_languages.transformer import LabeledSequences, OneLayerTransformer, positive
-from regret_envs.validation import at_least
+from regret_envs.rooms.regular_languages.transformer import LabeledSequences, OneLayerTransformer
+from regret_envs.validation import at_least, positive
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ import numpy as np
 
 from regret_envs.arrays import FloatArray, IntArray
 from regret_envs.rooms.regular_languages import languages
-from regret_envs.validation import at_least, non_negative
+from regret_envs.validation import at_least, positive
 
 
 class LabeledSequences:
@@ -239,14 +239,3 @@ def chain_of_thought(model: OneLayerTransformer, tokens: IntArray, *, truncate: 
 def _sum_at(index: IntArray, values: FloatArray, size: int) -> FloatArray:
     """The sums of the values that share an index, shape (size,)."""
     return np.bincount(index.ravel(), values.ravel(), size).astype(np.float64, copy=False)
-
-
-def positive(name: str, value: float) -> float:
-    """Return `value` as a float, or say that it is not positive or not finite.
-
-    Raises:
-        ValueError: if `value` is not positive and finite.
-    """
-    if non_negative(name, value) == 0:
-        raise ValueError(f"{name} must be positive, got {value!r}")
-    return float(value)
