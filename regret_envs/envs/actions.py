@@ -117,15 +117,12 @@ class ActionMap:
         return mass.T
 
     def _checked(self, columns: FloatArray, who: str) -> FloatArray:
-        """Actions of the same policy whose sums are finite."""
+        """Actions of the same policy whose sums, differences and multiples are finite."""
         for row in np.flatnonzero(~np.isfinite(columns).all(0)):
             x = columns[:, row]
             raise ActionError(
                 f"the action of {who} is not finite{_at(int(row), columns.T)}: {x}; has the policy diverged?"
             )
-        with np.errstate(over="ignore"):
-            if np.isfinite(columns.sum()):
-                return columns
         if self.mode == "normalize":
             return columns / np.maximum(np.abs(columns).max(0), 1.0)
         if self.mode == "strict":
