@@ -1,7 +1,8 @@
 """The files that a custom agent plays from: those that it declares, and those that it is seen to open.
 
 An agent names its files in `depends_on`. Files that Python opens while the agent's module is imported and
-while it is made and reset are added; extensions open files unseen.
+while it is made and reset are added, as are modules that it imports then by names that its source does not
+have; extensions open files unseen.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from regret_envs.agents.base import Agent
 from regret_envs.agents.identity import custom_specs
 from regret_envs.agents.registry import make
-from regret_envs.agents.sources import is_installed, source_file
+from regret_envs.agents.sources import is_installed, source_file, sources
 from regret_envs.agents.specs import SpecError, parse
 
 _CODE = {".py", ".pyc", ".pyi", ".so", ".pyd", ".pth", ".dll", ".dylib"}
@@ -41,14 +42,16 @@ def files_read(spec: str) -> dict[str, str]:
         module = parse(custom)[0].partition(":")[0]
         if module not in sys.modules:
             # What it reads then is of all its agents; `make` says why it does not import.
+            before = set(sys.modules)
             with _watching() as opened, contextlib.suppress(Exception):
                 importlib.import_module(module)
-            _at_import[module] = set(opened)
+            _at_import[module] = {path for path in opened if _is_data(path)} | _imported(module, before)
+        before = set(sys.modules)
         with _watching() as opened:
             agent = make(custom)
             _reset(agent)
-        seen = opened | _at_import.get(module, set())
-        for path in {path for path in seen if _counts(path)} | _declared(agent, module, custom):
+        seen = {path for path in opened if _is_data(path)} | _imported(module, before)
+        for path in seen | _at_import.get(module, set()) | _declared(agent, module, custom):
             with path.open("rb") as file:
                 found[_shown(path)] = hashlib.file_digest(file, "sha256").hexdigest()
     return dict(sorted(found.items()))
@@ -78,9 +81,20 @@ def _reset(agent: Agent) -> None:
         agent.reset(size, horizon=10, num_runs=1, rng=np.random.default_rng(0))
 
 
-def _counts(path: Path) -> bool:
-    """Whether a file that was opened is data of the user's."""
-    if path.suffix in _CODE or str(path).startswith(_SYSTEM) or not path.is_file() or is_installed(path):
+def _imported(module: str, before: set[str]) -> set[Path]:
+    """The files of the user's modules that were imported since, and that the source does not name."""
+    new = set(sys.modules) - before - set(sources(module).modules)
+    files = [getattr(sys.modules[name], "__file__", None) for name in new]
+    return {Path(file) for file in files if file and _is_own(Path(file))}
+
+
+def _is_data(path: Path) -> bool:
+    return path.suffix not in _CODE and _is_own(path)
+
+
+def _is_own(path: Path) -> bool:
+    """Whether a file is the user's."""
+    if str(path).startswith(_SYSTEM) or not path.is_file() or is_installed(path):
         return False
     return not any(folder in path.parents for folder in _OURS)
 

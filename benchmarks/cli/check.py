@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from regret_envs.benchmarks.cli import complete
-from regret_envs.benchmarks.cli.common import Usage
+from regret_envs.benchmarks.cli.common import Usage, finite
 
 if TYPE_CHECKING:
     from regret_envs.testing.findings import Finding, Status
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     type=click.FloatRange(min=0, min_open=True),
     default=60.0,
     show_default=True,
+    callback=finite,
     help="Seconds that each check may take.",
 )
 @click.pass_context

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 from pathlib import Path
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     from regret_envs.benchmarks.tasks.task import Task
 
 _RESULTS = "regret-envs-results.jsonl"
+
+
+def finite(context: click.Context, parameter: click.Parameter, given: float | None) -> float | None:
+    """A callback of options that are numbers, which "nan" and "inf" are to Click."""
+    if given is not None and not math.isfinite(given):
+        raise click.BadParameter("it must be finite")
+    return given
 
 
 def _results_files(
@@ -77,6 +85,7 @@ executor_option = click.option(
 cell_timeout_option = click.option(
     "--cell-timeout",
     type=click.FloatRange(min=0, min_open=True),
+    callback=finite,
     help="Seconds that a cell may run (local and ray); one that runs longer fails.  [default: none]",
 )
 allow_llm_option = click.option(

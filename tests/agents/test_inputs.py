@@ -1,5 +1,7 @@
 """The files that an agent plays from are part of its identity, declared or seen."""
 
+import sys
+
 import numpy as np
 import pytest
 from conftest import invoke
@@ -39,6 +41,12 @@ def policy() -> Agent:
 class Lacks(Uniform):
     depends_on = ["nowhere.npz"]
 
+class Finds(Uniform):
+    def reset(self, *args, **kwargs):
+        import importlib
+        importlib.import_module("_".join(["found", "as", "it", "runs"]))
+        super().reset(*args, **kwargs)
+
 class Raises(Uniform):
     def reset(self, *args, **kwargs):
         raise RuntimeError("no")
@@ -77,6 +85,13 @@ def test_declared_and_seen_files(folder):
     other = files_read(f"blum-mansour[copies={module}:Reads[path=other.txt]]")
     assert set(other) == {"at_import.txt", "other.txt", "in_reset.txt"}
     assert files_read("hedge") == {}
+
+
+def test_modules_whose_names_are_computed(folder):
+    path, module = folder
+    (path / "found_as_it_runs.py").write_text("")
+    assert set(files_read(f"{module}:Finds")) == {"at_import.txt", "found_as_it_runs.py"}
+    sys.modules.pop("found_as_it_runs")
 
 
 def test_a_declared_file_that_is_not_there(folder):

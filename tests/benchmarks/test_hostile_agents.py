@@ -354,3 +354,9 @@ def _fork_and_sleep():
 
 def _start_thread():
     threading.Thread(target=time.sleep, args=(1e6,)).start()
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1"])
+def test_a_limit_is_a_number_of_seconds(seconds):
+    invoke("run", "--suite", TASK, "--agents", "hedge", "--cell-timeout", seconds, code=2)
+    invoke("check", "hedge", "--timeout", seconds, code=2)
