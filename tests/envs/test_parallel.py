@@ -63,6 +63,20 @@ def test_max_cycles(module):
     assert len(_play(environment)) == 3
 
 
+@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [(0, ValueError), (-1, ValueError), (1.5, TypeError), ("3", TypeError), (True, TypeError)],
+)
+def test_max_cycles_that_are_no_number_of_rounds(module, wrong, error):
+    with pytest.raises(error, match="horizon must be"):
+        module.parallel_env(max_cycles=wrong)
+    environment = module.parallel_env()
+    with pytest.raises(error, match="must be"):
+        environment.max_cycles = wrong
+        environment.reset(seed=0)
+
+
 @pytest.mark.parametrize(("module", "options"), CASES)
 def test_whole_episodes_repeat(module, options):
     def episodes(environment):
