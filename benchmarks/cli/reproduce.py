@@ -49,7 +49,7 @@ class _Names(click.Command):
             formatter.write_dl([*((n, entry.summary) for n, entry in REPRODUCTIONS.items()), ("all", every)])
 
 
-class _Progress:
+class _Status:
     """Which of how many reproductions is at what, and since when."""
 
     def __init__(self, total: int) -> None:
@@ -94,11 +94,11 @@ def reproduce(name: str, out: Path, quick: bool, fresh: bool) -> None:
     except UnknownNameError as error:
         raise click.UsageError(str(error)) from None
     out.mkdir(parents=True, exist_ok=True)
-    progress = _Progress(len(chosen))
-    options = Options(out, quick, fresh, say=progress.say)
+    status = _Status(len(chosen))
+    options = Options(out, quick, fresh, say=status.say)
     checks: list[Check] = []
     for one in chosen:
-        progress.begin(one)
+        status.begin(one)
         entry = REPRODUCTIONS[one]
         module, function = entry.target.split(":")
         try:
@@ -110,7 +110,7 @@ def reproduce(name: str, out: Path, quick: bool, fresh: bool) -> None:
             raise click.ClickException(
                 f'{missing} is not installed: pip install "regret-envs[{entry.requires}]"'
             ) from error
-        with every_minute(logger, progress.__str__):
+        with every_minute(logger, status.__str__):
             report = run(options)
         checks += report.checks
         # After every one, so that what is computed is there if a later one is interrupted.
