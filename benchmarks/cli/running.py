@@ -85,7 +85,8 @@ def run_cells(
             say(line)
         to_run = cells if rerun else planned.missing(cells, complete_cells(writer.contents.rows))
         done = len(cells) - len(to_run)
-        say(f"{len(to_run)} cells to run" + (f", {done} already in {results}" if done else ""))
+        count = f"{len(to_run)} cell{'s' * (len(to_run) != 1)} to run"
+        say(count + (f", {done} already in {results}" if done else ""))
         announce(to_run, yes=yes)
         pool: Pool | None = None
         status = 0

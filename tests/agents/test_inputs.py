@@ -127,7 +127,7 @@ def test_retrained_weights_are_measured_again(folder):
     assert "0 cells to run" in invoke(*args, "--results", "r").stderr
     save(path, [0.0, 1.0, 0.0])
     result = invoke(*args, "--results", "r")
-    assert "1 cells to run" in result.stderr
+    assert "1 cell to run" in result.stderr
     assert [row.values for row in read("r").rows[len(first) :]] != first
     # The same from Python.
     rows = evaluate([f"{module}:policy"], tasks="weighted_rps_t20")

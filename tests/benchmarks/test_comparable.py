@@ -66,7 +66,7 @@ def test_results_on_edited_data_do_not_meet(folder):
     # Back on the first data, what was measured then counts again, in what `run` shows.
     (folder / "losses.csv").write_text(LOSSES)
     result = run("--suite", "my.toml", "--agents", "hedge,rm+")
-    assert "1 cells to run, 1 already" in result.stderr
+    assert "1 cell to run, 1 already" in result.stderr
     a, b = (last(agent)[-1].measured_on for agent in ("hedge", "rm+"))
     assert a == b != last("rm+")[0].measured_on
 
