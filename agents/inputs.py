@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from regret_envs.agents.base import Agent
-from regret_envs.agents.identity import custom_specs
+from regret_envs.agents.identity import custom_modules, custom_specs
 from regret_envs.agents.registry import make
 from regret_envs.agents.sources import is_installed, source_file, sources
 from regret_envs.agents.specs import SpecError, parse
@@ -45,12 +45,12 @@ def files_read(spec: str) -> dict[str, str]:
             before = set(sys.modules)
             with _watching() as opened, contextlib.suppress(Exception):
                 importlib.import_module(module)
-            _at_import[module] = {path for path in opened if _is_data(path)} | _imported(module, before)
+            _at_import[module] = {path for path in opened if _is_data(path)} | _imported(custom, before)
         before = set(sys.modules)
         with _watching() as opened:
             agent = make(custom)
             _reset(agent)
-        seen = {path for path in opened if _is_data(path)} | _imported(module, before)
+        seen = {path for path in opened if _is_data(path)} | _imported(custom, before)
         for path in seen | _at_import.get(module, set()) | _declared(agent, module, custom):
             with path.open("rb") as file:
                 found[_shown(path)] = hashlib.file_digest(file, "sha256").hexdigest()
@@ -81,9 +81,10 @@ def _reset(agent: Agent) -> None:
         agent.reset(size, horizon=10, num_runs=1, rng=np.random.default_rng(0))
 
 
-def _imported(module: str, before: set[str]) -> set[Path]:
-    """The files of the user's modules that were imported since, and that the source does not name."""
-    new = set(sys.modules) - before - set(sources(module).modules)
+def _imported(spec: str, before: set[str]) -> set[Path]:
+    """The files of the user's modules that were imported since, and that the agents' sources do not name."""
+    named = {name for module in custom_modules(spec) for name in sources(module).modules}
+    new = set(sys.modules) - before - named
     files = [getattr(sys.modules[name], "__file__", None) for name in new]
     return {Path(file) for file in files if file and _is_own(Path(file))}
 
@@ -95,6 +96,8 @@ def _is_data(path: Path) -> bool:
 def _is_own(path: Path) -> bool:
     """Whether a file is the user's."""
     if str(path).startswith(_SYSTEM) or not path.is_file() or is_installed(path):
+        return False
+    if path.parent.suffix in (".egg-info", ".dist-info"):  # of an editable installation
         return False
     return not any(folder in path.parents for folder in _OURS)
 

@@ -75,13 +75,13 @@ def make(spec: str, *, objects: Mapping[str, Agent] | None = None) -> Agent:
         entry = AgentEntry(name, "")
     else:
         ours = built_in()
-        known = ours if name in ours else {**known_agents()[0], **ours}
-        if name not in known and (own := _OWN_CLASS.fullmatch(name)):
+        agents = ours if name in ours else {**known_agents()[0], **ours}
+        if name not in agents and (own := _OWN_CLASS.fullmatch(name)):
             raise UnknownNameError(
                 f"unknown agent {name!r}: an agent of your own is written module:Class, "
                 f"{own[1]}:{own[2] or 'Class'}"
             )
-        entry = lookup("agent", name, known)
+        entry = lookup("agent", name, agents)
     try:
         cls = _load(entry.target, entry.requires)
     except AgentImportError as error:
